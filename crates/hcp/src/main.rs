@@ -1,0 +1,2 @@
+//! Hosted control planes: the command line and the server.
+fn main() {}

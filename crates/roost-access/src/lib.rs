@@ -1,0 +1,1 @@
+//! Who may do what: RBAC, the node authorizer, tokens and access reviews, as pure functions.

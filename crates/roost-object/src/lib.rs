@@ -1,0 +1,13 @@
+//! What every Kubernetes object is made of: values, names, errors, selectors, quantities and times.
+//!
+//! This crate does no I/O and knows no kind. What it says, it says in the words of the stock API server, because
+//! controllers and people match on them.
+
+pub mod field;
+pub mod group;
+pub mod merge;
+pub mod status;
+
+pub use group::{GroupKind, GroupResource, GroupVersionKind};
+pub use serde_json::{Map, Value};
+pub use status::Status;

@@ -1,0 +1,1 @@
+//! Keys, certificates, signing requests and kubeconfigs.

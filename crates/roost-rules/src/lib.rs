@@ -1,0 +1,123 @@
+//! The rules of the built-in kinds: defaults, validation, what may change, what is allocated.
+//!
+//! A kind is one row, a [`Rules`], in the table of its area (`workloads`, `core`, …). The API server walks the same
+//! steps for every kind and asks the row at each step; it has no code for a kind of its own. Rules see objects in their
+//! storage version, as plain values, and do no I/O.
+
+use roost_object::Value;
+use roost_object::field::Errors;
+
+/// All that distinguishes one built-in kind from another when it is written.
+///
+/// Rows are written with struct update syntax over [`Rules::NONE`], so a row only says what is special about its kind.
+#[derive(Clone, Copy)]
+pub struct Rules {
+    /// The API group; empty for the core group.
+    pub group: &'static str,
+    /// The kind.
+    pub kind: &'static str,
+    /// Which names the kind allows, checked on `metadata.name` (and on `generateName` as a prefix).
+    pub name: NameRule,
+    /// Fills in what the caller left out, right after the body is decoded.
+    pub defaults: fn(&mut Value),
+    /// Drops what a caller may not set on create (status, usually) before validation.
+    pub prepare_create: fn(&mut Value),
+    /// Carries over from the old object what an update may not touch. `metadata.generation` is handled by `generation`.
+    pub prepare_update: fn(new: &mut Value, old: &Value),
+    /// The same for an update of the status subresource: everything but status is carried over.
+    pub prepare_status_update: fn(new: &mut Value, old: &Value),
+    /// Whether the object has a generation, and what moves it.
+    pub generation: Generation,
+    /// Checks a new object. Metadata is checked by the caller.
+    pub validate: fn(&Value, &mut Errors),
+    /// Checks an update of the main resource. Metadata is checked by the caller; `validate` is not called beside it.
+    pub validate_update: fn(new: &Value, old: &Value, &mut Errors),
+    /// Checks an update of the status subresource.
+    pub validate_status_update: fn(new: &Value, old: &Value, &mut Errors),
+    /// What is allowed but should be known: the texts of `Warning` headers.
+    pub warnings: fn(&Value, &mut Vec<String>),
+    /// Whether PUT creates the object when it is not there.
+    pub create_on_update: bool,
+    /// Whether an update without a resourceVersion is allowed to overwrite.
+    pub unconditional_update: bool,
+}
+
+/// What a kind's names look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameRule {
+    /// A DNS subdomain: most kinds.
+    Subdomain,
+    /// A DNS label: namespaces and such.
+    Label,
+    /// A DNS label after RFC 1035: first a letter.
+    Label1035,
+    /// Anything that can be one segment of a path: the RBAC kinds.
+    PathSegment,
+}
+
+/// What moves `metadata.generation`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Generation {
+    /// The kind has none.
+    Never,
+    /// One on create; one more whenever something outside metadata and status changes.
+    Spec,
+}
+
+impl Rules {
+    /// A row with no rules: everything is allowed and nothing is changed.
+    pub const NONE: Rules = Rules {
+        group: "",
+        kind: "",
+        name: NameRule::Subdomain,
+        defaults: |_| {},
+        prepare_create: |_| {},
+        prepare_update: |_, _| {},
+        prepare_status_update: keep_all_but_status,
+        generation: Generation::Never,
+        validate: |_, _| {},
+        validate_update: |_, _, _| {},
+        validate_status_update: |_, _, _| {},
+        warnings: |_, _| {},
+        create_on_update: false,
+        unconditional_update: true,
+    };
+}
+
+/// The row of a kind; kinds without special rules share [`Rules::NONE`].
+pub fn of(group: &str, kind: &str) -> &'static Rules {
+    static NONE: Rules = Rules::NONE;
+    TABLES.iter().flat_map(|table| table.iter()).find(|row| row.kind == kind && row.group == group).unwrap_or(&NONE)
+}
+
+/// One table an area.
+static TABLES: &[&[Rules]] = &[];
+
+/// The usual `prepare_create`: status is the server's to write.
+pub fn drop_status(new: &mut Value) {
+    if let Some(object) = new.as_object_mut() {
+        object.remove("status");
+    }
+}
+
+/// The usual `prepare_update`: status only changes through its subresource.
+pub fn keep_status(new: &mut Value, old: &Value) {
+    copy_field(new, old, "status");
+}
+
+/// The usual `prepare_status_update`: the caller's status on the stored object. Of the metadata, the caller's
+/// managedFields are kept, since the caller of this function computes them.
+pub fn keep_all_but_status(new: &mut Value, old: &Value) {
+    let mut kept = old.clone();
+    copy_field(&mut kept, new, "status");
+    *new = kept;
+}
+
+fn copy_field(to: &mut Value, from: &Value, name: &str) {
+    if let Some(object) = to.as_object_mut() {
+        match from.get(name) {
+            Some(value) => object.insert(name.to_owned(), value.clone()),
+            None => object.remove(name),
+        };
+    }
+}

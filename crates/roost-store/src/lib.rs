@@ -1,0 +1,1 @@
+//! The revisioned log that every object lives in.

@@ -1,0 +1,1 @@
+//! How kinds show themselves in a table: the columns of `kubectl get`.

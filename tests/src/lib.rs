@@ -1,0 +1,1 @@
+//! End-to-end tests: Roost beside the stock parts.

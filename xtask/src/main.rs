@@ -1,0 +1,2 @@
+//! The one door for developers.
+fn main() {}
