@@ -6,6 +6,7 @@
 pub mod field;
 pub mod group;
 pub mod merge;
+pub mod selector;
 pub mod status;
 
 pub use group::{GroupKind, GroupResource, GroupVersionKind};
