@@ -6,9 +6,13 @@
 pub mod field;
 pub mod group;
 pub mod merge;
+pub mod metadata;
+pub mod names;
+pub mod quantity;
 pub mod selector;
 pub mod status;
 
 pub use group::{GroupKind, GroupResource, GroupVersionKind};
+pub use quantity::Quantity;
 pub use serde_json::{Map, Value};
 pub use status::Status;

@@ -26,7 +26,8 @@ pub fn validate(
     let generate_name = text(meta, "generateName");
     if !generate_name.is_empty() {
         let at = path.child("generateName");
-        errors.extend(name_rule(generate_name, true).into_iter().map(|words| Error::invalid(&at, generate_name, words)));
+        errors
+            .extend(name_rule(generate_name, true).into_iter().map(|words| Error::invalid(&at, generate_name, words)));
     }
     let name = text(meta, "name");
     let at = path.child("name");
@@ -44,7 +45,8 @@ pub fn validate(
     } else if namespace.is_empty() {
         errors.push(Error::required(&at, ""));
     } else {
-        errors.extend(names::is_dns1123_label(namespace).into_iter().map(|words| Error::invalid(&at, namespace, words)));
+        errors
+            .extend(names::is_dns1123_label(namespace).into_iter().map(|words| Error::invalid(&at, namespace, words)));
     }
     if generation(meta) < 0 {
         let at = path.child("generation");
@@ -143,11 +145,7 @@ fn validate_owner_references(references: &Value, path: &Path<'_>, errors: &mut E
             }
         }
         if (group, version, kind) == ("", "v1", "Event") {
-            errors.push(Error::invalid(
-                path,
-                reference.clone(),
-                "/v1, Kind=Event is disallowed from being an owner",
-            ));
+            errors.push(Error::invalid(path, reference.clone(), "/v1, Kind=Event is disallowed from being an owner"));
         }
         if reference["controller"] == true {
             let name = format!("{kind}/{}", text(reference, "name"));
@@ -168,7 +166,9 @@ fn validate_owner_references(references: &Value, path: &Path<'_>, errors: &mut E
 fn validate_finalizers(finalizers: &Value, path: &Path<'_>, errors: &mut Errors) {
     let list = elements(finalizers);
     for finalizer in list.iter().filter_map(Value::as_str) {
-        errors.extend(names::is_qualified_name(finalizer).into_iter().map(|words| Error::invalid(path, finalizer, words)));
+        errors.extend(
+            names::is_qualified_name(finalizer).into_iter().map(|words| Error::invalid(path, finalizer, words)),
+        );
     }
     if list.iter().any(|finalizer| finalizer == ORPHAN) && list.iter().any(|finalizer| finalizer == FOREGROUND) {
         let words = format!("finalizer {ORPHAN} and {FOREGROUND} cannot be both set");
@@ -235,7 +235,8 @@ pub fn validate_conditions(conditions: &Value, path: &Path<'_>, errors: &mut Err
         if reason.is_empty() {
             errors.push(Error::required(&at, ""));
         } else {
-            errors.extend(names::is_condition_reason(reason).into_iter().map(|words| Error::invalid(&at, reason, words)));
+            errors
+                .extend(names::is_condition_reason(reason).into_iter().map(|words| Error::invalid(&at, reason, words)));
             if reason.len() > 1024 {
                 errors.push(Error::too_long(&at, 1024));
             }
@@ -248,7 +249,11 @@ pub fn validate_conditions(conditions: &Value, path: &Path<'_>, errors: &mut Err
 
 /// A name rule for [`validate`]: a DNS subdomain.
 pub fn name_is_subdomain(name: &str, prefix: bool) -> Vec<String> {
-    if prefix { names::is_dns1123_subdomain(&names::mask_trailing_dash(name)) } else { names::is_dns1123_subdomain(name) }
+    if prefix {
+        names::is_dns1123_subdomain(&names::mask_trailing_dash(name))
+    } else {
+        names::is_dns1123_subdomain(name)
+    }
 }
 
 /// A name rule for [`validate`]: a DNS label.
@@ -316,7 +321,8 @@ mod tests {
     #[test]
     fn an_update_keeps_identity() {
         let old = json!({"name": "a", "uid": "1", "resourceVersion": "5", "generation": 2, "deletionTimestamp": "x", "finalizers": ["a/b"]});
-        let new = json!({"name": "a", "uid": "2", "generation": 1, "deletionTimestamp": "x", "finalizers": ["c/d", "a/b"]});
+        let new =
+            json!({"name": "a", "uid": "2", "generation": 1, "deletionTimestamp": "x", "finalizers": ["c/d", "a/b"]});
         let mut errors = Errors::new();
         validate_update(&new, &old, &Path::new("metadata"), &mut errors);
         let words: Vec<_> = errors.iter().map(ToString::to_string).collect();

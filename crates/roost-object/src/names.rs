@@ -9,8 +9,7 @@ pub const SUBDOMAIN_MAX: usize = 253;
 
 const LABEL_FORMAT: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN_FORMAT: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
-const UNDERSCORE_SUBDOMAIN_FORMAT: &str =
-    r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*";
+const UNDERSCORE_SUBDOMAIN_FORMAT: &str = r"_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*";
 const QUALIFIED_FORMAT: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const QUALIFIED_WORDS: &str =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
@@ -185,7 +184,8 @@ pub fn is_qualified_name(text: &str) -> Vec<String> {
         if prefix.is_empty() {
             errors.push("prefix part must be non-empty".to_owned());
         } else {
-            errors.extend(length_in_bytes(prefix, SUBDOMAIN_MAX).into_iter().map(|words| format!("prefix part {words}")));
+            errors
+                .extend(length_in_bytes(prefix, SUBDOMAIN_MAX).into_iter().map(|words| format!("prefix part {words}")));
             if !looks_like_subdomain(prefix) {
                 errors.push(format!("prefix part {}", subdomain_words()));
             }
@@ -449,7 +449,10 @@ mod tests {
         assert_eq!(is_path_segment(".."), ["may not be '..'"]);
         assert_eq!(is_path_segment("a/%"), ["may not contain '/'", "may not contain '%'"]);
         assert_eq!(is_config_map_key("..a"), ["must not start with '..'"]);
-        assert_eq!(is_port_name("-"), ["must contain at least one letter (a-z)", "must not begin or end with a hyphen"]);
+        assert_eq!(
+            is_port_name("-"),
+            ["must contain at least one letter (a-z)", "must not begin or end with a hyphen"]
+        );
         assert_eq!(is_port_number(0), ["must be between 1 and 65535, inclusive"]);
         assert!(is_percent("25%").is_empty());
         assert_eq!(is_percent("%").len(), 1);

@@ -6,6 +6,7 @@
 
 use roost_object::Value;
 use roost_object::field::Errors;
+use roost_object::metadata;
 
 /// All that distinguishes one built-in kind from another when it is written.
 ///
@@ -53,6 +54,18 @@ pub enum NameRule {
     Label1035,
     /// Anything that can be one segment of a path: the RBAC kinds.
     PathSegment,
+}
+
+impl NameRule {
+    /// Checks a name, or with `prefix` the beginning of a name that will be generated. No sentences mean it is fine.
+    pub fn check(self, name: &str, prefix: bool) -> Vec<String> {
+        match self {
+            NameRule::Subdomain => metadata::name_is_subdomain(name, prefix),
+            NameRule::Label => metadata::name_is_label(name, prefix),
+            NameRule::Label1035 => metadata::name_is_label1035(name, prefix),
+            NameRule::PathSegment => metadata::name_is_path_segment(name, prefix),
+        }
+    }
 }
 
 /// What moves `metadata.generation`.
