@@ -1,0 +1,52 @@
+// Command gen writes the generated tables of the roost-kinds crate.
+//
+// It reads the Go types of the built-in kinds by reflection, and three kinds of files saved from a running stock
+// kube-apiserver with default flags: its OpenAPI v3 documents, its aggregated discovery documents and the objects it
+// creates by itself. It writes Rust source with facts only: names, types, numbers, keys.
+//
+//	go run ./gen -openapi <folder> -discovery <file>,<file> -objects <file>,... -apiservices <file> -out <folder>
+//	go run ./gen -fixtures <folder>
+package main
+
+import (
+	"flag"
+	"log"
+	"strings"
+)
+
+func main() {
+	log.SetFlags(0)
+	openapi := flag.String("openapi", "", "folder with the OpenAPI v3 documents of a running stock server")
+	discovery := flag.String("discovery", "", "the aggregated discovery answers of /api and /apis, in this order")
+	objects := flag.String("objects", "", "lists of the objects that a stock server creates by itself, in creation order")
+	services := flag.String("apiservices", "", "the list of APIService objects of a stock server")
+	out := flag.String("out", "", "the folder of the generated Rust modules")
+	fixtures := flag.String("fixtures", "", "write golden protobuf and JSON pairs into this folder")
+	flag.Parse()
+
+	if *out != "" {
+		facts := readSchemas(*openapi)
+		groups := readDiscovery(strings.Split(*discovery, ","))
+		table := newTypeTable(facts)
+		table.addServed(groups)
+		table.write(*out)
+		writeResources(*out, groups, readPriorities(*services), table)
+		writeBootstrap(*out, strings.Split(*objects, ","))
+	}
+	if *fixtures != "" {
+		writeFixtures(*fixtures)
+	}
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
