@@ -1,1 +1,23 @@
-//! The revisioned log that every object lives in.
+//! The revisioned log that every object lives in: one writer, dense revisions, an index of the newest state, and
+//! cursors on retained history. It knows bytes and names; it does not know Kubernetes.
+
+mod collection;
+mod commit;
+mod cursor;
+mod event;
+mod index;
+mod list;
+mod options;
+mod plan;
+mod state;
+mod store;
+mod wakeups;
+
+pub use collection::Collection;
+pub use commit::{CommitError, Expect, Operation, StorageError, Write};
+pub use cursor::Cursor;
+pub use event::{Compacted, Entry, Event, Revision};
+pub use list::{ListError, ListQuery, Page};
+pub use options::Options;
+pub use state::{CollectionState, Size};
+pub use store::Store;
