@@ -4,6 +4,10 @@
 //! steps for every kind and asks the row at each step; it has no code for a kind of its own. Rules see objects in their
 //! storage version, as plain values, and do no I/O.
 
+pub mod address;
+pub mod check;
+pub mod fill;
+
 use roost_object::Value;
 use roost_object::field::Errors;
 use roost_object::metadata;
