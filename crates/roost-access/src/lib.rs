@@ -1,1 +1,13 @@
 //! Who may do what: RBAC, the node authorizer, tokens and access reviews, as pure functions.
+//!
+//! Nothing here reads a store, a socket or a clock: objects and the time come in as values. Reasons and refusals read
+//! as the stock API server words them.
+
+pub mod attributes;
+pub mod authorizer;
+pub mod rbac;
+pub mod user;
+
+pub use attributes::{Attributes, ResourceAttributes};
+pub use authorizer::{Authorizer, Decision, Reason, Superusers, Union};
+pub use user::User;

@@ -1,0 +1,18 @@
+//! Role based access control: rules, the index of who has them, aggregation, and the checks against escalation.
+
+mod aggregate;
+mod cover;
+mod escalation;
+mod index;
+mod rule;
+
+pub use aggregate::{aggregate, is_aggregated};
+pub use cover::{compact, covers};
+pub use escalation::{
+    EscalationRequest, check_binding, check_role, confirm_no_escalation, only_changes_garbage_collection_fields,
+};
+pub use index::{Grant, ObjectKind, RbacIndex, ResolvedRules, RoleReference, Subject, SubjectKind};
+pub use rule::{Rule, RuleSet};
+
+/// The API group of roles and bindings.
+pub const GROUP: &str = "rbac.authorization.k8s.io";
