@@ -1,1 +1,16 @@
 //! End-to-end tests: Roost beside the stock parts.
+//!
+//! This crate owns what starts control planes for a comparison (stock's and ours), the client that speaks to both,
+//! and the suites that compare them. It holds no behaviour of Roost itself.
+
+pub mod architecture;
+pub mod assets;
+pub mod client;
+pub mod differential;
+pub mod kubeconfig;
+pub mod ours;
+pub mod pki;
+pub mod plane;
+pub mod process;
+pub mod stock;
+pub mod text_difference;

@@ -1,2 +1,35 @@
-//! The one door for developers.
-fn main() {}
+//! The one door for developers: `cargo xtask <command>`.
+
+mod command_line;
+mod differential;
+mod kube_fetch;
+mod kube_up;
+mod planes;
+mod task;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use command_line::{CommandLine, KubeCommand, Task};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let result = match CommandLine::parse().task {
+        Task::Kube { command: KubeCommand::Fetch(arguments) } => kube_fetch::run(&arguments),
+        Task::Kube { command: KubeCommand::Up(arguments) } => kube_up::run(&arguments).await,
+        Task::Differential(arguments) => differential::run(&arguments).await,
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            let mut source = std::error::Error::source(&error);
+            while let Some(cause) = source {
+                eprintln!("  because: {cause}");
+                source = cause.source();
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -31,7 +31,6 @@ const linesPerFile = 760
 var special = map[reflect.Type]string{
 	reflect.TypeFor[metav1.Time]():                                  "Shape::Time",
 	reflect.TypeFor[metav1.MicroTime]():                             "Shape::MicroTime",
-	reflect.TypeFor[metav1.Duration]():                              "Shape::Duration",
 	reflect.TypeFor[resource.Quantity]():                            "Shape::Quantity",
 	reflect.TypeFor[intstr.IntOrString]():                           "Shape::IntOrString",
 	reflect.TypeFor[runtime.RawExtension]():                         "Shape::RawExtension",
@@ -287,8 +286,6 @@ func (t *typeTable) shape(goType reflect.Type, parent string) string {
 		return "Shape::Int32"
 	case reflect.Int64, reflect.Int:
 		return "Shape::Int64"
-	case reflect.Uint32:
-		return "Shape::Uint32"
 	case reflect.Float64:
 		return "Shape::Float64"
 	case reflect.Interface:

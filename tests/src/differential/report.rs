@@ -1,0 +1,133 @@
+//! What a run of the suite found, in words.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use super::table::{Explanation, Sequence};
+use crate::text_difference;
+
+/// Longer differences are cut, so that one broken listing does not hide the others.
+const LARGEST_DIFFERENCE_LINES: usize = 80;
+
+/// A step whose answers differ.
+#[derive(Debug, Clone)]
+pub struct Difference {
+    /// The number of the step, from 1.
+    pub step: usize,
+    /// What was asked.
+    pub request: String,
+    /// The lines that differ, stock's with `-` and ours with `+`.
+    pub text: String,
+    /// Why it is allowed, if it is.
+    pub reason: Option<String>,
+}
+
+/// What became of one sequence.
+#[derive(Debug, Clone)]
+pub struct Verdict {
+    /// The sequence.
+    pub name: String,
+    /// The file it is in.
+    pub area: String,
+    /// How many answers were compared.
+    pub compared: usize,
+    /// Those that differ.
+    pub differences: Vec<Difference>,
+}
+
+impl Verdict {
+    fn failed(&self) -> bool {
+        self.differences.iter().any(|difference| difference.reason.is_none())
+    }
+
+    fn explained(&self) -> bool {
+        !self.differences.is_empty() && !self.failed()
+    }
+
+    /// Adds a difference between two answers.
+    pub fn add(&mut self, step: usize, request: &str, stock: &str, ours: &str, explanations: &[Explanation]) {
+        let mut text = text_difference::describe(stock, ours);
+        let lines = text.lines().count();
+        if lines > LARGEST_DIFFERENCE_LINES {
+            let kept: Vec<&str> = text.lines().take(LARGEST_DIFFERENCE_LINES).collect();
+            text = format!("{}\n  ... and {} more lines\n", kept.join("\n"), lines - LARGEST_DIFFERENCE_LINES);
+        }
+        let reason = explanations
+            .iter()
+            .find(|known| known.sequence == self.name && known.step.is_none_or(|number| number == step))
+            .map(|known| known.reason.clone());
+        self.differences.push(Difference { step, request: request.to_owned(), text, reason });
+    }
+
+    /// An empty verdict for a sequence.
+    pub fn new(sequence: &Sequence) -> Self {
+        Self { name: sequence.name.clone(), area: sequence.area.clone(), compared: 0, differences: Vec::new() }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for difference in &self.differences {
+            writeln!(formatter, "{} ({}) step {}: {}", self.name, self.area, difference.step, difference.request)?;
+            if let Some(reason) = &difference.reason {
+                writeln!(formatter, "  explained: {reason}")?;
+            }
+            for line in difference.text.lines() {
+                writeln!(formatter, "    {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What became of all sequences.
+#[derive(Debug, Default)]
+pub struct Summary {
+    /// One for each sequence, in the order of the table.
+    pub verdicts: Vec<Verdict>,
+}
+
+impl Summary {
+    /// How many sequences had no difference.
+    pub fn passed(&self) -> usize {
+        self.verdicts.iter().filter(|verdict| verdict.differences.is_empty()).count()
+    }
+
+    /// How many have a difference without a reason.
+    pub fn failed(&self) -> usize {
+        self.verdicts.iter().filter(|verdict| verdict.failed()).count()
+    }
+
+    /// How many have only differences with a reason.
+    pub fn explained(&self) -> usize {
+        self.verdicts.iter().filter(|verdict| verdict.explained()).count()
+    }
+
+    /// A line for each area: how many of its sequences passed.
+    pub fn by_area(&self) -> String {
+        let mut areas: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        for verdict in &self.verdicts {
+            let (passed, all) = areas.entry(&verdict.area).or_default();
+            *all += 1;
+            *passed += usize::from(!verdict.failed());
+        }
+        let lines: Vec<String> =
+            areas.iter().map(|(area, (passed, all))| format!("  {area:<24} {passed:>4} of {all}")).collect();
+        lines.join("\n")
+    }
+}
+
+impl fmt::Display for Summary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let compared: usize = self.verdicts.iter().map(|verdict| verdict.compared).sum();
+        let different: usize = self.verdicts.iter().map(|verdict| verdict.differences.len()).sum();
+        write!(
+            formatter,
+            "{} passed, {} failed, {} explained ({} of {compared} answers equal)",
+            self.passed(),
+            self.failed(),
+            self.explained(),
+            compared - different,
+        )
+    }
+}

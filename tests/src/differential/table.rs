@@ -1,0 +1,331 @@
+//! The table of request sequences: its format and how it is read.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Why the table is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum TableError {
+    /// The file could not be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The file does not have the format.
+    #[error("{}: {reason}", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// One file of the table: the sequences of one area.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    /// Text that `${name}` stands for in this file.
+    #[serde(default)]
+    variables: BTreeMap<String, String>,
+    /// Bodies that steps start from with `use`.
+    #[serde(default)]
+    bodies: BTreeMap<String, Value>,
+    sequences: Vec<Sequence>,
+}
+
+/// Requests that run one after the other in a namespace of their own.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Sequence {
+    /// The name, unique in the whole table; also the name of the namespace.
+    pub name: String,
+    /// Whether it sees what other sequences do, so that it runs before all of those that do not.
+    #[serde(default)]
+    pub alone: bool,
+    /// Certificate signing requests to make, by variable name.
+    #[serde(default)]
+    pub requests: BTreeMap<String, SigningRequest>,
+    /// Text that `${name}` stands for, in addition to the file's.
+    #[serde(default)]
+    pub variables: BTreeMap<String, String>,
+    /// Who acts, where a step does not say.
+    #[serde(default, rename = "as")]
+    pub actor: Option<Actor>,
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// The bodies of the file it is in.
+    #[serde(skip)]
+    pub bodies: BTreeMap<String, Value>,
+    /// The file it is in, without its ending.
+    #[serde(skip)]
+    pub area: String,
+}
+
+/// A certificate signing request that is made before the sequence runs.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SigningRequest {
+    /// The common name.
+    pub user: String,
+    /// The organisations.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// DNS names and addresses.
+    #[serde(default)]
+    pub names: Vec<String>,
+}
+
+/// Who sends a request.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+pub enum Actor {
+    /// `anonymous`, or the name of a user to impersonate.
+    Name(String),
+    /// A user to impersonate, with all that belongs to it.
+    Impersonated(Impersonation),
+    /// Whoever holds a token.
+    Token(TokenHolder),
+    /// Whoever holds a certificate: names of variables.
+    Certificate(CertificateHolder),
+}
+
+/// A user to impersonate.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Impersonation {
+    /// The user.
+    pub user: String,
+    /// Its groups.
+    #[serde(default)]
+    pub groups: Vec<String>,
+    /// Its uid.
+    #[serde(default)]
+    pub uid: Option<String>,
+    /// Its extra values.
+    #[serde(default)]
+    pub extra: BTreeMap<String, Vec<String>>,
+}
+
+/// The holder of a bearer token.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TokenHolder {
+    /// The token.
+    pub token: String,
+}
+
+/// The holder of a client certificate.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CertificateHolder {
+    /// The certificate, base64 of PEM as signing requests give it.
+    pub certificate: String,
+    /// The private key, PEM.
+    pub key: String,
+}
+
+/// One request, or one start or end of a watch.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// `METHOD /path?query`.
+    #[serde(default, rename = "do")]
+    pub request: Option<String>,
+    /// Who acts.
+    #[serde(default, rename = "as")]
+    pub actor: Option<Actor>,
+    /// The kind of patch, which decides the content type.
+    #[serde(default)]
+    pub patch: Option<PatchKind>,
+    /// The content type, where it is not the usual one.
+    #[serde(default, rename = "type")]
+    pub content_type: Option<String>,
+    /// What is accepted, where it is not JSON.
+    #[serde(default)]
+    pub accept: Option<String>,
+    /// Further headers.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// The name of a body of the file that this one starts from.
+    #[serde(default, rename = "use")]
+    pub base: Option<String>,
+    /// The body, laid over the one that it starts from; keys that start with a slash are JSON pointers.
+    #[serde(default)]
+    pub body: Option<Value>,
+    /// The body as text.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// The variable that holds the body.
+    #[serde(default)]
+    pub send: Option<String>,
+    /// The same request with different bodies, each laid over the body.
+    #[serde(default)]
+    pub cases: BTreeMap<String, Value>,
+    /// How often the request is sent, with `${n}` counting from 1.
+    #[serde(default)]
+    pub repeat: Option<usize>,
+    /// Variables to set from the answer: JSON pointers, or `body` for all of it.
+    #[serde(default)]
+    pub capture: BTreeMap<String, String>,
+    /// What to repeat the request for.
+    #[serde(default)]
+    pub until: Option<Until>,
+    /// The name of a watch to start with this request.
+    #[serde(default)]
+    pub watch: Option<String>,
+    /// The end of a watch.
+    #[serde(default)]
+    pub collect: Option<Collect>,
+    /// Lists, or texts with commas, whose order is random on stock.
+    #[serde(default)]
+    pub unordered: Vec<String>,
+    /// What is not compared.
+    #[serde(default)]
+    pub ignore: Vec<String>,
+    /// What alone is compared.
+    #[serde(default)]
+    pub only: Vec<String>,
+}
+
+/// The kinds of patch.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PatchKind {
+    /// RFC 6902.
+    Json,
+    /// RFC 7396.
+    Merge,
+    /// Kubernetes' own.
+    Strategic,
+    /// Server-side apply.
+    Apply,
+}
+
+impl PatchKind {
+    /// The content type.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json-patch+json",
+            Self::Merge => "application/merge-patch+json",
+            Self::Strategic => "application/strategic-merge-patch+json",
+            Self::Apply => "application/apply-patch+yaml",
+        }
+    }
+}
+
+/// What an answer must be like before a sequence goes on. All that is given must hold.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// The status code.
+    #[serde(default)]
+    pub status: Option<u16>,
+    /// A JSON pointer into the body.
+    #[serde(default)]
+    pub at: Option<String>,
+    /// The value there; without it, any value but null.
+    #[serde(default)]
+    pub is: Option<Value>,
+    /// Text that the body contains.
+    #[serde(default)]
+    pub text: Option<String>,
+    /// Text that the body does not contain.
+    #[serde(default)]
+    pub without: Option<String>,
+}
+
+/// The end of a watch.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Collect {
+    /// The watch.
+    pub watch: String,
+    /// How many events to wait for; without it, the watch is read to its end.
+    #[serde(default)]
+    pub events: Option<usize>,
+    /// Whether bookmarks are events; they come at random times otherwise.
+    #[serde(default)]
+    pub bookmarks: bool,
+}
+
+/// A difference that is known and has a reason.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Explanation {
+    /// The sequence.
+    pub sequence: String,
+    /// The step, counted from 1; without it, every step.
+    #[serde(default)]
+    pub step: Option<usize>,
+    /// Why both are right.
+    pub reason: String,
+}
+
+/// Reads all files of a directory.
+pub fn read(directory: &Path) -> Result<(Vec<Sequence>, Vec<Explanation>), TableError> {
+    let failed = |path: &Path, source| TableError::Read { path: path.to_owned(), source };
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(directory)
+        .map_err(|source| failed(directory, source))?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        .collect();
+    paths.sort();
+    let mut sequences = Vec::new();
+    let mut explanations = Vec::new();
+    for path in paths {
+        let text = std::fs::read_to_string(&path).map_err(|source| failed(&path, source))?;
+        let area = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        if area == "explained" {
+            explanations = parse(&path, &text)?;
+        } else {
+            sequences.extend(adopt(parse(&path, &text)?, &area));
+        }
+    }
+    check(directory, &sequences)?;
+    Ok((sequences, explanations))
+}
+
+fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, TableError> {
+    serde_saphyr::from_str(text)
+        .map_err(|error| TableError::Format { path: path.to_owned(), reason: error.to_string() })
+}
+
+fn adopt(file: File, area: &str) -> Vec<Sequence> {
+    let File { variables, bodies, mut sequences } = file;
+    for sequence in &mut sequences {
+        area.clone_into(&mut sequence.area);
+        sequence.bodies.clone_from(&bodies);
+        for (name, text) in &variables {
+            sequence.variables.entry(name.clone()).or_insert_with(|| text.clone());
+        }
+    }
+    sequences
+}
+
+fn check(directory: &Path, sequences: &[Sequence]) -> Result<(), TableError> {
+    let wrong = |reason: String| Err(TableError::Format { path: directory.to_owned(), reason });
+    let mut seen = std::collections::BTreeSet::new();
+    for sequence in sequences {
+        let name = &sequence.name;
+        if !seen.insert(name) {
+            return wrong(format!("two sequences are called {name}"));
+        }
+        let letters = |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
+        if name.len() > 50 || name.is_empty() || !name.chars().all(letters) {
+            return wrong(format!("{name} is not fit for the name of a namespace (at most 50 of a-z, 0-9 and -)"));
+        }
+        for (number, step) in sequence.steps.iter().enumerate() {
+            if step.request.is_some() == step.collect.is_some() {
+                return wrong(format!("{name}, step {}: give either `do` or `collect`", number + 1));
+            }
+        }
+    }
+    Ok(())
+}

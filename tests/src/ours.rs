@@ -1,0 +1,55 @@
+//! Starts our own plane: `hcp up` on a fresh data directory.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::assets::{AssetError, repository};
+use crate::plane::{Plane, PlaneError, free_port};
+use crate::process::Process;
+
+/// How long the first start may take before its kubeconfig is there.
+const KUBECONFIG_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The environment variable that names another `hcp` binary.
+pub const BINARY_VARIABLE: &str = "HCP_BINARY";
+
+/// The `hcp` binary to compare.
+pub fn binary() -> Result<PathBuf, AssetError> {
+    let path = std::env::var_os(BINARY_VARIABLE)
+        .map_or_else(|| repository().join("target").join("debug").join("hcp"), PathBuf::from);
+    if path.is_file() { Ok(path) } else { Err(AssetError::Missing { name: "hcp".to_owned(), path }) }
+}
+
+/// Starts `hcp up` and waits until it is ready.
+pub async fn start(binary: &Path) -> Result<Plane, PlaneError> {
+    let directory = tempfile::Builder::new().prefix("roost-ours-").tempdir()?;
+    let data = directory.path().join("data");
+    let process = serve(binary, directory.path(), &data, free_port()?)?;
+    let kubeconfig = data.join("admin.kubeconfig");
+    let mut plane = Plane { name: "ours".to_owned(), kubeconfig, processes: vec![process], directory: Some(directory) };
+    wait_for_kubeconfig(&mut plane).await?;
+    plane.wait_until_ready().await?;
+    Ok(plane)
+}
+
+/// Starts `hcp up` on a data directory and a port, without waiting.
+pub fn serve(binary: &Path, logs: &Path, data: &Path, port: u16) -> Result<Process, PlaneError> {
+    let arguments: [OsString; 5] =
+        ["up".into(), "--data-dir".into(), data.into(), "--listen".into(), format!("127.0.0.1:{port}").into()];
+    Ok(Process::start("hcp", binary, arguments, logs)?)
+}
+
+async fn wait_for_kubeconfig(plane: &mut Plane) -> Result<(), PlaneError> {
+    let start = Instant::now();
+    while crate::kubeconfig::Kubeconfig::read(&plane.kubeconfig).is_err() {
+        for process in &mut plane.processes {
+            process.check_running()?;
+            if start.elapsed() > KUBECONFIG_TIMEOUT {
+                return Err(process.not_ready(KUBECONFIG_TIMEOUT.as_secs()).into());
+            }
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}

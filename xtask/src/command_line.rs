@@ -1,0 +1,84 @@
+//! What can be asked of `cargo xtask`.
+
+use clap::{Args, Parser, Subcommand};
+
+/// The one door for developers.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", disable_help_subcommand = true)]
+pub(crate) struct CommandLine {
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) task: Task,
+}
+
+/// The tasks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Task {
+    /// The stock parts that Roost is measured against.
+    Kube {
+        /// What to do with them.
+        #[command(subcommand)]
+        command: KubeCommand,
+    },
+    /// Sends the same requests to our engine and to a stock kube-apiserver and compares the answers.
+    Differential(Differential),
+}
+
+/// What to do with the stock parts.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KubeCommand {
+    /// Builds the stock binaries from their Go modules into the cache, where they are missing.
+    Fetch(KubeFetch),
+    /// Runs a stock etcd and kube-apiserver until interrupted.
+    Up(KubeUp),
+}
+
+/// Which binaries to fetch.
+#[derive(Debug, Args)]
+pub(crate) struct KubeFetch {
+    /// Only these, separated by commas.
+    #[arg(long, value_delimiter = ',', value_name = "NAME")]
+    pub(crate) only: Vec<String>,
+    /// Builds them even if they are there.
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+/// What runs beside the stock server.
+#[derive(Debug, Args)]
+pub(crate) struct KubeUp {
+    /// Starts all of stock's controllers, not only those that Roost has inside.
+    #[arg(long)]
+    pub(crate) all_controllers: bool,
+    /// Starts no controller at all.
+    #[arg(long, conflicts_with = "all_controllers")]
+    pub(crate) no_controllers: bool,
+}
+
+/// Which planes are compared.
+#[derive(Debug, Args)]
+pub(crate) struct PlaneChoice {
+    /// Ours: `hcp` to build and start it, `stock` for a second stock plane, or the kubeconfig of a running one.
+    #[arg(long, default_value = "hcp", value_name = "PLANE")]
+    pub(crate) ours: String,
+    /// The kubeconfig of a running stock plane, to save its start.
+    #[arg(long, value_name = "KUBECONFIG")]
+    pub(crate) stock: Option<std::path::PathBuf>,
+}
+
+/// Which sequences to run.
+#[derive(Debug, Args)]
+pub(crate) struct Differential {
+    /// The planes.
+    #[command(flatten)]
+    pub(crate) planes: PlaneChoice,
+    /// Only sequences whose name or file contains one of these, separated by commas.
+    #[arg(long)]
+    pub(crate) filter: Option<String>,
+    /// Prints a line for each exchange; twice, also what was compared.
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    /// Prints only the numbers, not the differences.
+    #[arg(long)]
+    pub(crate) summary: bool,
+}

@@ -1,0 +1,48 @@
+//! Starts the two planes that a task compares.
+
+use std::path::Path;
+
+use roost_tests::ours;
+use roost_tests::plane::Plane;
+use roost_tests::stock::{self, Controllers, Durability};
+
+use crate::command_line::PlaneChoice;
+use crate::task::{self, TaskError};
+
+/// The two planes.
+pub(crate) struct Planes {
+    /// The stock one.
+    pub(crate) stock: Plane,
+    /// Ours.
+    pub(crate) ours: Plane,
+    /// Whether one of them ran before, so that it may hold objects of an earlier run.
+    pub(crate) used: bool,
+}
+
+/// Starts what has to be started.
+pub(crate) async fn start(choice: &PlaneChoice) -> Result<Planes, TaskError> {
+    let ours = async {
+        match choice.ours.as_str() {
+            "stock" => stock::start(Durability::Fast, Controllers::Inside).await.map_err(TaskError::from),
+            "hcp" => ours().await,
+            kubeconfig => Ok(Plane::running("ours", Path::new(kubeconfig))),
+        }
+    };
+    let stock = async {
+        match &choice.stock {
+            Some(kubeconfig) => Ok(Plane::running("stock", kubeconfig)),
+            None => stock::start(Durability::Fast, Controllers::Inside).await.map_err(TaskError::from),
+        }
+    };
+    let (stock, ours) = tokio::try_join!(stock, ours)?;
+    let used = choice.stock.is_some() || !matches!(choice.ours.as_str(), "stock" | "hcp");
+    Ok(Planes { stock, ours, used })
+}
+
+/// Builds `hcp`, unless the environment names a binary, and starts it.
+pub(crate) async fn ours() -> Result<Plane, TaskError> {
+    if std::env::var_os(ours::BINARY_VARIABLE).is_none() {
+        task::run(task::cargo().args(["build", "--quiet", "--package", "hcp"]))?;
+    }
+    Ok(ours::start(&ours::binary()?).await?)
+}
