@@ -5,12 +5,14 @@
 
 pub mod field;
 pub mod group;
+pub mod json;
 pub mod merge;
 pub mod metadata;
 pub mod names;
 pub mod quantity;
 pub mod selector;
 pub mod status;
+pub mod time;
 
 pub use group::{GroupKind, GroupResource, GroupVersionKind};
 pub use quantity::Quantity;
