@@ -10,6 +10,8 @@ pub trait Fill {
     fn fill_text(&mut self, name: &str, text: &str);
     /// Sets a number that is absent or zero.
     fn fill_number(&mut self, name: &str, number: i64);
+    /// Sets a field, whatever it was.
+    fn put(&mut self, name: &str, value: impl Into<Value>);
     /// The field, if it is there and not null.
     fn at(&mut self, name: &str) -> Option<&mut Value>;
     /// The field, which becomes an empty object if it is not there.
@@ -31,6 +33,10 @@ impl Fill for Value {
 
     fn fill_number(&mut self, name: &str, number: i64) {
         set_if(self, name, |found| found.is_null() || found == 0, || number.into());
+    }
+
+    fn put(&mut self, name: &str, value: impl Into<Value>) {
+        set_if(self, name, |_| true, || value.into());
     }
 
     fn at(&mut self, name: &str) -> Option<&mut Value> {

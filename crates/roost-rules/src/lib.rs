@@ -5,8 +5,11 @@
 //! storage version, as plain values, and do no I/O.
 
 pub mod address;
+pub mod address_range;
 pub mod check;
+pub mod core;
 pub mod fill;
+pub mod shown;
 
 use roost_object::Value;
 use roost_object::field::Errors;
@@ -108,7 +111,7 @@ pub fn of(group: &str, kind: &str) -> &'static Rules {
 }
 
 /// One table an area.
-static TABLES: &[&[Rules]] = &[];
+static TABLES: &[&[Rules]] = &[core::TABLE];
 
 /// The usual `prepare_create`: status is the server's to write.
 pub fn drop_status(new: &mut Value) {
@@ -120,6 +123,11 @@ pub fn drop_status(new: &mut Value) {
 /// The usual `prepare_update`: status only changes through its subresource.
 pub fn keep_status(new: &mut Value, old: &Value) {
     copy_field(new, old, "status");
+}
+
+/// The `prepare_status_update` of the kinds whose metadata may change together with their status.
+pub fn keep_spec(new: &mut Value, old: &Value) {
+    copy_field(new, old, "spec");
 }
 
 /// The usual `prepare_status_update`: the caller's status on the stored object. Of the metadata, the caller's
