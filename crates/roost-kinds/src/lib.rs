@@ -6,8 +6,10 @@ pub mod bootstrap;
 #[expect(clippy::wildcard_imports, reason = "the generated files name hundreds of each other's statics")]
 #[rustfmt::skip]
 mod generated;
+pub mod json;
 pub mod table;
 mod type_ref;
+mod zero;
 
 pub use table::{Element, Field, ListType, Omit, Resource, Shape, Subresource, Type, Version};
 pub use type_ref::TypeRef;

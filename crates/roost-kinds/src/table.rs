@@ -93,8 +93,6 @@ pub enum Shape {
     Int32,
     /// A number of 64 bits.
     Int64,
-    /// A number of 32 bits without sign.
-    Uint32,
     /// A floating-point number.
     Float64,
     /// Bytes, base64 in JSON.
@@ -111,8 +109,6 @@ pub enum Shape {
     Time,
     /// A time in microseconds.
     MicroTime,
-    /// A length of time, such as `1h0m0s`.
-    Duration,
     /// A quantity, such as `100m`.
     Quantity,
     /// A number or text, such as a port.
@@ -124,11 +120,11 @@ pub enum Shape {
     /// Any JSON value.
     Json,
     /// A JSON schema or a boolean.
-    SchemaOrBool,
+    SchemaOrBool(&'static Element),
     /// A JSON schema or a list of them.
-    SchemaOrArray,
+    SchemaOrArray(&'static Element),
     /// A JSON schema or a list of names.
-    SchemaOrStringArray,
+    SchemaOrStringArray(&'static Element),
 }
 
 /// When a field is left out of JSON.

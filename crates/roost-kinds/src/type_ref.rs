@@ -80,19 +80,17 @@ impl merge::Node for TypeRef {
             Shape::RawExtension
             | Shape::FieldsV1
             | Shape::Json
-            | Shape::SchemaOrBool
-            | Shape::SchemaOrArray
-            | Shape::SchemaOrStringArray => merge::Shape::Untyped,
+            | Shape::SchemaOrBool(_)
+            | Shape::SchemaOrArray(_)
+            | Shape::SchemaOrStringArray(_) => merge::Shape::Untyped,
             Shape::String
             | Shape::Bool
             | Shape::Int32
             | Shape::Int64
-            | Shape::Uint32
             | Shape::Float64
             | Shape::Bytes
             | Shape::Time
             | Shape::MicroTime
-            | Shape::Duration
             | Shape::Quantity
             | Shape::IntOrString => merge::Shape::Atomic,
         }
@@ -106,9 +104,9 @@ impl merge::Node for TypeRef {
                 Shape::RawExtension
                 | Shape::FieldsV1
                 | Shape::Json
-                | Shape::SchemaOrBool
-                | Shape::SchemaOrArray
-                | Shape::SchemaOrStringArray,
+                | Shape::SchemaOrBool(_)
+                | Shape::SchemaOrArray(_)
+                | Shape::SchemaOrStringArray(_),
             )
             | None => Some(Self { place: Place::Unknown }),
             Some(_) => None,
@@ -130,7 +128,7 @@ impl merge::Node for TypeRef {
     fn default(self) -> Option<Value> {
         let field = self.entry()?;
         match field.ty {
-            Shape::String | Shape::Bool | Shape::Int32 | Shape::Int64 | Shape::Uint32 | Shape::Float64 => {
+            Shape::String | Shape::Bool | Shape::Int32 | Shape::Int64 | Shape::Float64 => {
                 field.default.and_then(|text| serde_json::from_str(text).ok())
             }
             _ => None,

@@ -270,7 +270,7 @@ func protobufTag(tag string) (number int, repeated bool) {
 func (t *typeTable) shape(goType reflect.Type, parent string) string {
 	if shape, ok := special[goType]; ok {
 		if strings.HasPrefix(shape, "Shape::Schema") {
-			t.structure(reflect.TypeFor[apiextensionsv1.JSONSchemaProps](), "")
+			return fmt.Sprintf("%s(&%s)", shape, t.element(reflect.TypeFor[apiextensionsv1.JSONSchemaProps]()))
 		}
 		return shape
 	}

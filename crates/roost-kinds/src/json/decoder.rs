@@ -1,0 +1,323 @@
+//! The walk over a document and its type at once.
+
+use std::marker::PhantomData;
+
+use roost_object::Quantity;
+use roost_object::json::{Findings, Kind, Number, Source, SyntaxError};
+use roost_object::time::Timestamp;
+use serde_json::{Map, Value};
+
+use super::bytes;
+use super::trail::{Step, Trail};
+use crate::table::{Element, Field, Shape, Type};
+use crate::zero;
+
+/// Why decoding stops at once. Values that merely have the wrong type do not stop it: the first of them is reported
+/// when the whole document is read, unless something worse turns up.
+pub(super) enum Stop {
+    Syntax(SyntaxError),
+    Mismatch(String),
+}
+
+impl From<SyntaxError> for Stop {
+    fn from(error: SyntaxError) -> Self {
+        Stop::Syntax(error)
+    }
+}
+
+/// A list of names where a schema could be.
+static NAME: Element = Element { go: "string", ty: Shape::String, pointer: false };
+
+/// None stands for a value that nobody set.
+type Outcome = Result<Option<Value>, Stop>;
+
+pub(super) struct Decoder<'s, 'a, S> {
+    source: &'s mut S,
+    pub(super) findings: Findings,
+    mismatch: Option<String>,
+    keep_empty_lists: bool,
+    /// How many values that read themselves we are in; they report no unknown fields.
+    quiet: usize,
+    document: PhantomData<&'a [u8]>,
+}
+
+impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
+    pub(super) fn new(source: &'s mut S, keep_empty_lists: bool) -> Self {
+        Self {
+            source,
+            findings: Findings::default(),
+            mismatch: None,
+            keep_empty_lists,
+            quiet: 0,
+            document: PhantomData,
+        }
+    }
+
+    pub(super) fn document(&mut self, ty: &'static Type) -> Result<Value, Stop> {
+        let shape = Shape::Struct(ty);
+        let value = self.value(shape, ty.go, &Trail::ROOT)?;
+        match self.mismatch.take() {
+            Some(complaint) => Err(Stop::Mismatch(complaint)),
+            None => Ok(value.unwrap_or_else(|| zero::value(shape, false))),
+        }
+    }
+
+    fn value(&mut self, shape: Shape, go: &'static str, trail: &Trail<'_>) -> Outcome {
+        let kind = self.source.peek()?;
+        if kind == Kind::Null {
+            self.source.skip()?;
+            return Ok(None);
+        }
+        match (shape, kind) {
+            (Shape::String, Kind::String) => Ok(Some(Value::String(self.source.string()?.into_owned()))),
+            (Shape::Bool, Kind::Bool) => Ok(Some(self.source.take()?)),
+            (Shape::Int32 | Shape::Int64 | Shape::Float64, Kind::Number) => self.number(shape, go, trail),
+            (Shape::Bytes, Kind::String) => self.base64(),
+            (Shape::Bytes, Kind::Array) => self.byte_list(trail),
+            (Shape::Struct(ty), Kind::Object) => self.structure(ty, trail).map(Some),
+            (Shape::List(element) | Shape::Items(element), Kind::Array) => self.list(element, trail).map(Some),
+            (Shape::Map(element), Kind::Object) => self.map(element, trail).map(Some),
+            (Shape::Time | Shape::MicroTime, _) => self.time(shape, kind, trail),
+            (Shape::Quantity, _) => self.quantity(kind),
+            (Shape::IntOrString, _) => self.int_or_string(kind, trail),
+            (Shape::RawExtension | Shape::FieldsV1 | Shape::Json, _) => Ok(Some(self.source.take()?)),
+            (
+                Shape::SchemaOrBool(schema) | Shape::SchemaOrArray(schema) | Shape::SchemaOrStringArray(schema),
+                _,
+            ) => self.schema_or(shape, schema, kind, trail),
+            _ => {
+                self.source.skip()?;
+                self.note(kind.go(), go, trail);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Keeps the first complaint about a value of the wrong type.
+    fn note(&mut self, found: &str, go: &str, trail: &Trail<'_>) {
+        if self.mismatch.is_none() {
+            self.mismatch = Some(complaint(found, go, trail));
+        }
+    }
+
+    fn structure(&mut self, ty: &'static Type, trail: &Trail<'_>) -> Result<Value, Stop> {
+        self.source.enter()?;
+        let mut fields = Map::new();
+        let mut seen = 0_u128;
+        while let Some(key) = self.source.key()? {
+            let mut ordinal = 0;
+            let Some(field) = find(ty, &key, &mut ordinal) else {
+                if self.quiet == 0 {
+                    self.findings.unknown(&trail.below(Step::Field(ty, &key)));
+                }
+                self.source.skip()?;
+                continue;
+            };
+            let below = trail.below(Step::Field(ty, field.json));
+            let bit = 1_u128.checked_shl(ordinal).unwrap_or(0);
+            if seen & bit != 0 && self.quiet == 0 {
+                self.findings.duplicate(&below);
+            }
+            seen |= bit;
+            let value = self.value(field.ty, field.go, &below)?;
+            self.set(&mut fields, field, value);
+        }
+        zero::fill(ty, &mut fields);
+        Ok(Value::Object(fields))
+    }
+
+    fn set(&self, fields: &mut Map<String, Value>, field: &Field, value: Option<Value>) {
+        let dropped = match &value {
+            None => true,
+            Some(Value::Array(elements)) if elements.is_empty() && !self.keep_empty_lists => {
+                matches!(field.ty, Shape::List(_) | Shape::Items(_)) || zero::omits(field, &Value::Null)
+            }
+            Some(Value::Null) => !field.pointer,
+            Some(value) => zero::omits(field, value),
+        };
+        match value {
+            Some(value) if !dropped => {
+                fields.insert(field.json.to_owned(), value);
+            }
+            _ => {
+                fields.remove(field.json);
+            }
+        }
+    }
+
+    fn list(&mut self, element: &'static Element, trail: &Trail<'_>) -> Result<Value, Stop> {
+        self.source.enter()?;
+        let mut elements = Vec::new();
+        while self.source.element()? {
+            let value = self.value(element.ty, element.go, &trail.below(Step::Index(elements.len())))?;
+            elements.push(value.unwrap_or_else(|| zero::element(element)));
+        }
+        Ok(Value::Array(elements))
+    }
+
+    fn map(&mut self, element: &'static Element, trail: &Trail<'_>) -> Result<Value, Stop> {
+        self.source.enter()?;
+        let mut entries = Map::new();
+        while let Some(key) = self.source.key()? {
+            let below = trail.below(Step::Key(&key));
+            if entries.contains_key(&*key) && self.quiet == 0 {
+                self.findings.duplicate(&below);
+            }
+            let value = self.value(element.ty, element.go, &below)?;
+            entries.insert(key.into_owned(), value.unwrap_or_else(|| zero::element(element)));
+        }
+        Ok(Value::Object(entries))
+    }
+
+    fn number(&mut self, shape: Shape, go: &str, trail: &Trail<'_>) -> Outcome {
+        let number = self.source.number()?;
+        let fits = match (shape, &number) {
+            (Shape::Int32, Number::Integer(number)) => i32::try_from(*number).is_ok(),
+            (Shape::Float64, _) | (_, Number::Integer(_)) => true,
+            _ => false,
+        };
+        let value = number.to_value().filter(|_| fits);
+        if value.is_none() {
+            self.note(&literal(&number), go, trail);
+        }
+        Ok(value)
+    }
+
+    fn base64(&mut self) -> Outcome {
+        match bytes::canonical(self.source.string()?) {
+            Ok(text) => Ok(Some(Value::String(text))),
+            Err(offset) => {
+                if self.mismatch.is_none() {
+                    self.mismatch = Some(format!("illegal base64 data at input byte {offset}"));
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Bytes may also be written as a list of small numbers.
+    fn byte_list(&mut self, trail: &Trail<'_>) -> Outcome {
+        self.source.enter()?;
+        let mut found = Vec::new();
+        while self.source.element()? {
+            let below = trail.below(Step::Index(found.len()));
+            let byte = match self.source.peek()? {
+                Kind::Number => match self.source.number()? {
+                    Number::Integer(number) if u8::try_from(number).is_ok() => number as u8,
+                    number => {
+                        self.note(&literal(&number), "uint8", &below);
+                        0
+                    }
+                },
+                kind => {
+                    self.source.skip()?;
+                    if kind != Kind::Null {
+                        self.note(kind.go(), "uint8", &below);
+                    }
+                    0
+                }
+            };
+            found.push(byte);
+        }
+        Ok(Some(Value::String(bytes::encode(&found))))
+    }
+
+    fn time(&mut self, shape: Shape, kind: Kind, trail: &Trail<'_>) -> Outcome {
+        if kind != Kind::String {
+            return Err(Stop::Mismatch(complaint(kind.go(), "string", trail)));
+        }
+        let text = self.source.string()?;
+        let micros = matches!(shape, Shape::MicroTime);
+        let parsed = if micros { Timestamp::parse_micros(&text) } else { Timestamp::parse(&text) };
+        let time = parsed.map_err(|error| Stop::Mismatch(error.to_string()))?;
+        if time.is_zero() {
+            return Ok(Some(Value::Null));
+        }
+        Ok(Some(Value::String(if micros { time.to_micros() } else { time.to_seconds() })))
+    }
+
+    fn quantity(&mut self, kind: Kind) -> Outcome {
+        let text = match kind {
+            Kind::String => self.source.string()?,
+            Kind::Number => match self.source.number()? {
+                Number::Integer(number) => number.to_string().into(),
+                Number::Other(text) => text,
+            },
+            _ => self.source.take()?.to_string().into(),
+        };
+        match Quantity::parse(text.trim_ascii()) {
+            Ok(quantity) => Ok(Some(Value::String(quantity.to_string()))),
+            Err(error) => Err(Stop::Mismatch(error.to_string())),
+        }
+    }
+
+    fn int_or_string(&mut self, kind: Kind, trail: &Trail<'_>) -> Outcome {
+        match kind {
+            Kind::String => Ok(Some(Value::String(self.source.string()?.into_owned()))),
+            Kind::Number => match self.source.number()? {
+                Number::Integer(number) if i32::try_from(number).is_ok() => Ok(Some(Value::from(number))),
+                number => Err(Stop::Mismatch(complaint(&literal(&number), "int32", trail))),
+            },
+            _ => Err(Stop::Mismatch(complaint(kind.go(), "int32", trail))),
+        }
+    }
+
+    /// Schemas that may also be something simpler. They read themselves, so a complaint inside stops everything.
+    fn schema_or(&mut self, shape: Shape, schema: &'static Element, kind: Kind, trail: &Trail<'_>) -> Outcome {
+        let outside = self.mismatch.take();
+        let boundary = trail.below(Step::Boundary);
+        self.quiet += 1;
+        let value = match (shape, kind) {
+            (_, Kind::Object) => self.value(schema.ty, schema.go, &boundary)?,
+            (Shape::SchemaOrArray(_), Kind::Array) => Some(self.list(schema, &boundary)?),
+            (Shape::SchemaOrStringArray(_), Kind::Array) => Some(self.list(&NAME, &boundary)?),
+            (Shape::SchemaOrBool(_), Kind::Bool) => Some(self.source.take()?),
+            (Shape::SchemaOrBool(_), _) => {
+                return Err(Stop::Mismatch("boolean or JSON schema expected".to_owned()));
+            }
+            _ => {
+                self.source.skip()?;
+                None
+            }
+        };
+        self.quiet -= 1;
+        if let Some(complaint) = self.mismatch.take() {
+            return Err(Stop::Mismatch(complaint));
+        }
+        self.mismatch = outside;
+        Ok(value.filter(|value| value.as_array().is_none_or(|elements| !elements.is_empty())))
+    }
+}
+
+/// Finds a field by its JSON name and counts how many come before it, inlined ones included.
+fn find(ty: &'static Type, json: &str, ordinal: &mut u32) -> Option<&'static Field> {
+    for field in ty.fields {
+        if field.inline
+            && let Shape::Struct(inlined) = field.ty
+        {
+            if let Some(found) = find(inlined, json, ordinal) {
+                return Some(found);
+            }
+            continue;
+        }
+        if field.json == json {
+            return Some(field);
+        }
+        *ordinal += 1;
+    }
+    None
+}
+
+fn literal(number: &Number<'_>) -> String {
+    match number {
+        Number::Integer(number) => format!("number {number}"),
+        Number::Other(text) => format!("number {text}"),
+    }
+}
+
+fn complaint(found: &str, go: &str, trail: &Trail<'_>) -> String {
+    match trail.go_field() {
+        Some(field) => format!("json: cannot unmarshal {found} into Go struct field {field} of type {go}"),
+        None => format!("json: cannot unmarshal {found} into Go value of type {go}"),
+    }
+}
