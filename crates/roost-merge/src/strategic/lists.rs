@@ -1,0 +1,216 @@
+//! Merging lists by key or by value.
+
+use serde_json::Value;
+
+use super::{DIRECTIVE, Fields, StrategicSchema, bad_type, merge_maps, unknown_directive};
+use crate::{PatchError, go_text};
+
+/// How the elements of one list are told apart and merged.
+#[derive(Clone, Copy)]
+pub(super) struct Lists<S> {
+    /// Empty for a list of scalars.
+    pub(super) merge_key: &'static str,
+    pub(super) element: Option<S>,
+}
+
+impl<S: StrategicSchema> Lists<S> {
+    pub(super) fn merge(
+        &self,
+        original: Vec<Value>,
+        patch: Vec<Value>,
+        deletes: bool,
+    ) -> Result<Vec<Value>, PatchError> {
+        if original.is_empty() && patch.is_empty() {
+            return Ok(original);
+        }
+        if !self.check_elements(&original, &patch)? {
+            if deletes {
+                return Ok(original.into_iter().filter(|item| !patch.contains(item)).collect());
+            }
+            let mut both = original.clone();
+            both.extend(patch.iter().cloned());
+            deduplicate(&mut both);
+            return self.arrange(both, &patch, &original);
+        }
+        if self.merge_key.is_empty() {
+            return Err(PatchError::Internal("cannot merge lists without merge key for struct".to_owned()));
+        }
+        let (original, patch) = self.obey_directives(original, patch)?;
+        let mut merged = original.clone();
+        for item in &patch {
+            let fields = fields_of(item)?;
+            let key = self.key_of(fields)?;
+            match self.find(&merged, key)? {
+                Some(at) => {
+                    let Value::Object(present) = merged[at].take() else { continue };
+                    merged[at] = Value::Object(merge_maps(present, fields.clone(), self.element)?);
+                }
+                None => merged.push(item.clone()),
+            }
+        }
+        self.arrange(merged, &patch, &original)
+    }
+
+    /// Deletes the elements that the patch deletes, and takes the directives out of the patch.
+    fn obey_directives(
+        &self,
+        mut original: Vec<Value>,
+        patch: Vec<Value>,
+    ) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
+        let mut plain = Vec::with_capacity(patch.len());
+        let mut replace = false;
+        for item in patch {
+            let fields = fields_of(&item)?;
+            let Some(directive) = fields.get(DIRECTIVE) else {
+                plain.push(item);
+                continue;
+            };
+            match directive.as_str() {
+                Some("delete") => {
+                    let key = self.key_of(fields)?;
+                    self.find(&original, key)?;
+                    original.retain(|present| present.get(self.merge_key) != Some(key));
+                }
+                Some("replace") => replace = true,
+                Some("merge") => {
+                    let message = "merging lists cannot yet be specified in the patch";
+                    return Err(PatchError::Internal(message.to_owned()));
+                }
+                _ => return Err(unknown_directive(directive, fields)),
+            }
+        }
+        Ok(if replace { (plain, Vec::new()) } else { (original, plain) })
+    }
+
+    fn key_of<'f>(&self, fields: &'f Fields) -> Result<&'f Value, PatchError> {
+        fields.get(self.merge_key).ok_or_else(|| {
+            let map = go_text::plain(&Value::Object(fields.clone()));
+            PatchError::Internal(format!("map: {map} does not contain declared merge key: {}", self.merge_key))
+        })
+    }
+
+    fn find(&self, items: &[Value], key: &Value) -> Result<Option<usize>, PatchError> {
+        for (at, item) in items.iter().enumerate() {
+            let Value::Object(fields) = item else {
+                return Err(PatchError::Internal(format!("value for key {at} is not a map")));
+            };
+            if fields.get(self.merge_key) == Some(key) {
+                return Ok(Some(at));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Checks that all elements are of one type, and tells whether they are maps.
+    pub(super) fn check_elements(&self, original: &[Value], patch: &[Value]) -> Result<bool, PatchError> {
+        let mut all = original.iter().chain(patch);
+        let Some(first) = all.next() else {
+            return Err(PatchError::Internal("no elements in any of the given slices".to_owned()));
+        };
+        if first.is_array() {
+            return Err(PatchError::Unprocessable("lists of lists are not supported".to_owned()));
+        }
+        let kind = go_text::type_name(first);
+        if all.any(|item| go_text::type_name(item) != kind) {
+            let show = |list: &[Value]| go_text::plain(&Value::Array(list.to_vec()));
+            let lists = format!("[{} {}]", show(original), show(patch));
+            return Err(PatchError::Internal(format!("list element types are not identical: {lists}")));
+        }
+        Ok(first.is_object())
+    }
+
+    /// Checks that a prescribed order names the elements of the patch in the order of the patch.
+    pub(super) fn check_order(&self, patch: &[Value], order: &[Value]) -> Result<(), PatchError> {
+        if patch.is_empty() || order.is_empty() {
+            return Ok(());
+        }
+        let mut left = Vec::with_capacity(patch.len());
+        for item in patch {
+            match item {
+                Value::Object(fields) if fields.contains_key(DIRECTIVE) => {}
+                other => left.push(other),
+            }
+        }
+        let mut left = left.into_iter().peekable();
+        for ordered in order {
+            let Some(item) = left.peek() else { return Ok(()) };
+            if self.same(item, ordered)? {
+                left.next();
+            }
+        }
+        if left.peek().is_none() {
+            return Ok(());
+        }
+        let show = |list: &[Value]| go_text::plain(&Value::Array(list.to_vec()));
+        Err(PatchError::Internal(format!(
+            "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
+            show(patch),
+            show(order)
+        )))
+    }
+
+    fn same(&self, left: &Value, right: &Value) -> Result<bool, PatchError> {
+        if self.merge_key.is_empty() {
+            return Ok(left == right);
+        }
+        Ok(self.key_of(fields_of(left)?)? == self.key_of(fields_of(right)?)?)
+    }
+
+    /// Puts elements that `order` names in that order, and the others where they were in `server`.
+    pub(super) fn arrange(
+        &self,
+        merged: Vec<Value>,
+        order: &[Value],
+        server: &[Value],
+    ) -> Result<Vec<Value>, PatchError> {
+        if !self.merge_key.is_empty() {
+            for item in merged.iter().chain(order).chain(server) {
+                self.key_of(fields_of(item)?)?;
+            }
+        }
+        let (mut named, mut server_only): (Vec<_>, Vec<_>) =
+            merged.into_iter().partition(|item| self.index(order, item).is_some());
+        named.sort_by_key(|item| self.index(order, item));
+        server_only.sort_by_key(|item| self.index(server, item));
+        let mut arranged = Vec::with_capacity(named.len() + server_only.len());
+        let mut left = server_only.into_iter().peekable();
+        let mut right = named.into_iter().peekable();
+        while let (Some(server_item), Some(named_item)) = (left.peek(), right.peek()) {
+            let places = self.index(server, server_item).zip(self.index(server, named_item));
+            let server_first = places.is_some_and(|(server_place, named_place)| server_place < named_place);
+            arranged.extend(if server_first { left.next() } else { right.next() });
+        }
+        arranged.extend(left);
+        arranged.extend(right);
+        Ok(arranged)
+    }
+
+    fn index(&self, items: &[Value], item: &Value) -> Option<usize> {
+        if self.merge_key.is_empty() {
+            items.iter().position(|other| other == item)
+        } else {
+            let key = item.get(self.merge_key);
+            items.iter().position(|other| other.get(self.merge_key) == key)
+        }
+    }
+}
+
+fn fields_of(item: &Value) -> Result<&Fields, PatchError> {
+    item.as_object().ok_or_else(|| bad_type("map[string]interface {}", item))
+}
+
+/// Drops repeated scalars in stock's way: the last element takes the place of a repeated one.
+fn deduplicate(items: &mut Vec<Value>) {
+    let mut at = 0;
+    while at + 1 < items.len() {
+        let mut other = at + 1;
+        while other < items.len() {
+            if items[at] == items[other] {
+                items.swap_remove(other);
+            } else {
+                other += 1;
+            }
+        }
+        at += 1;
+    }
+}

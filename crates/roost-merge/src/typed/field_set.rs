@@ -1,0 +1,53 @@
+//! The fields that an applied configuration mentions, and so claims.
+
+use std::collections::HashMap;
+
+use roost_object::merge::Node;
+use serde_json::Value;
+
+use super::elements::Identity;
+use super::{Form, declares, entry, form};
+use crate::MAX_DEPTH;
+use crate::managed::{Element, FieldSet};
+
+/// The set of all fields and list elements of an object.
+pub(crate) fn field_set<N: Node>(object: &Value, node: N) -> FieldSet {
+    place(object, Some(node), 0).1
+}
+
+/// Whether the place is a member by its own form, and the set below it.
+fn place<N: Node>(value: &Value, node: Option<N>, depth: usize) -> (bool, FieldSet) {
+    let mut below = FieldSet::new();
+    if depth >= MAX_DEPTH {
+        return (true, below);
+    }
+    match form(node, value) {
+        Form::Leaf => return (true, below),
+        Form::Map => {
+            for (name, item) in value.as_object().into_iter().flatten() {
+                let inside = entry(node, name);
+                let (is_leaf, children) = place(item, inside, depth + 1);
+                let is_void = item.is_null() || item.as_object().is_some_and(serde_json::Map::is_empty);
+                let is_entry = || !node.zip(inside).is_some_and(|(node, inside)| declares(node, inside));
+                let member = is_leaf || is_void || is_entry();
+                below.place(Element::field(name), member, children);
+            }
+        }
+        Form::List => {
+            let (Some(node), Value::Array(items)) = (node, value) else { return (false, below) };
+            let identity = Identity::of(node);
+            let steps: Vec<_> = items.iter().map(|item| identity.step(item).ok()).collect();
+            let mut counts: HashMap<&Element, usize> = HashMap::with_capacity(steps.len());
+            for step in steps.iter().flatten() {
+                *counts.entry(step).or_default() += 1;
+            }
+            for (item, step) in items.iter().zip(&steps) {
+                let Some(step) = step else { continue };
+                let children =
+                    if counts[step] > 1 { FieldSet::new() } else { place(item, identity.element(), depth + 1).1 };
+                below.place(step.clone(), true, children);
+            }
+        }
+    }
+    (false, below)
+}

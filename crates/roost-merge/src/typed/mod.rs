@@ -1,0 +1,52 @@
+//! Objects seen through a schema: comparing, merging, listing and removing fields.
+
+mod compare;
+mod elements;
+mod errors;
+mod field_set;
+mod merge;
+mod reconcile;
+mod remove;
+mod validate;
+
+pub(crate) use compare::{Comparison, compare};
+pub(crate) use errors::TypeErrors;
+pub(crate) use field_set::field_set;
+pub(crate) use merge::merge;
+pub(crate) use reconcile::reconcile;
+pub(crate) use remove::remove;
+use roost_object::merge::{Node, Shape};
+use serde_json::Value;
+pub(crate) use validate::validate;
+
+/// Whether `below` is a field that the schema of `node` spells out, and not an entry of a map.
+///
+/// A node that takes any name takes it as an entry. One that also has fields of its own takes unknown names untyped.
+pub(crate) fn declares<N: Node>(node: N, below: N) -> bool {
+    node.shape() != Shape::Untyped
+        && node.field("\0").is_none_or(|entry| entry.shape() == Shape::Untyped && below.shape() != Shape::Untyped)
+}
+
+/// How a place is handled once the schema and the value there are both known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Leaf,
+    Map,
+    List,
+}
+
+/// The form of a value at a place. Null has the form that the schema names, and counts as a map where nothing is known.
+pub(crate) fn form<N: Node>(node: Option<N>, value: &Value) -> Form {
+    match node.map_or(Shape::Untyped, Node::shape) {
+        Shape::Atomic => Form::Leaf,
+        Shape::Map => Form::Map,
+        Shape::ListMap | Shape::Set => Form::List,
+        Shape::Untyped if value.is_object() || value.is_null() => Form::Map,
+        Shape::Untyped => Form::Leaf,
+    }
+}
+
+/// The schema of an entry of a map.
+pub(crate) fn entry<N: Node>(node: Option<N>, name: &str) -> Option<N> {
+    node.and_then(|node| node.field(name))
+}
