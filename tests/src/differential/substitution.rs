@@ -87,6 +87,19 @@ impl Variables {
     }
 }
 
+/// Where the brace is that closes one that was opened before the text.
+fn closing_brace(text: &str) -> Option<usize> {
+    let mut open = 1;
+    text.char_indices().find_map(|(index, letter)| {
+        open += match letter {
+            '{' => 1,
+            '}' => -1,
+            _ => 0,
+        };
+        (open == 0).then_some(index)
+    })
+}
+
 /// Lays one body over another: objects are merged, null removes, keys that start with a slash are JSON pointers.
 pub fn lay_over(base: &mut Value, over: &Value) {
     let Value::Object(fields) = over else {

@@ -293,7 +293,10 @@ pub fn read(directory: &Path) -> Result<(Vec<Sequence>, Vec<Explanation>), Table
 }
 
 fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, TableError> {
-    serde_saphyr::from_str(text)
+    // A bare `y` is a name here, not a truth value.
+    let mut options = serde_saphyr::Options::default();
+    options.strict_booleans = true;
+    serde_saphyr::from_str_with_options(text, options)
         .map_err(|error| TableError::Format { path: path.to_owned(), reason: error.to_string() })
 }
 

@@ -6,7 +6,9 @@ mod protobuf;
 mod text;
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use serde_json::{Map, Value};
 
 pub use protobuf::describe as describe_protobuf;
@@ -14,11 +16,16 @@ pub use protobuf::describe as describe_protobuf;
 /// The ports that Services get by default.
 const NODE_PORTS: std::ops::RangeInclusive<u64> = 30_000..=32_767;
 
+static GENERATED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#""generateName":"([^"$]+)""#).expect("the pattern is a constant"));
+
 /// What was seen on one server in one sequence.
 #[derive(Debug, Default)]
 pub struct Normalizer {
     /// What the sequence itself says; nothing of it is random.
     literals: String,
+    /// The prefixes of generated names that the sequence mentions, for names that only appear in messages.
+    prefixes: Vec<Regex>,
     uids: Numbering,
     versions: Numbering,
     generated: Numbering,
@@ -42,7 +49,11 @@ impl Numbering {
 impl Normalizer {
     /// A normalizer for a sequence whose text is given.
     pub fn new(literals: String) -> Self {
-        Self { literals, ..Self::default() }
+        let prefixes = GENERATED
+            .captures_iter(&literals)
+            .filter_map(|found| Regex::new(&format!("{}[bcdfghjklmnpqrstvwxz2456789]{{5}}", regex::escape(&found[1]))).ok())
+            .collect();
+        Self { literals, prefixes, ..Self::default() }
     }
 
     /// Replaces in a JSON body.

@@ -48,6 +48,12 @@ impl Normalizer {
                 _ => found[0].to_owned(),
             })
             .into_owned();
+        for prefix in &self.prefixes {
+            let generated = &mut self.generated;
+            text = prefix
+                .replace_all(&text, |found: &Captures| format!("<generated {}>", generated.number(&found[0])))
+                .into_owned();
+        }
         for (name, number) in &self.generated.numbers {
             if text.contains(name.as_str()) {
                 text = text.replace(name.as_str(), &format!("<generated {number}>"));
