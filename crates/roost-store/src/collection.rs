@@ -1,5 +1,6 @@
 //! Owns the name of a collection: all objects of one resource of one tenant.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,8 +14,14 @@ impl Collection {
     /// Joins the three parts.
     ///
     /// # Panics
-    /// When a part contains a slash. The callers' names are DNS labels, so this is a programming error.
+    /// When a part contains a slash or the resource is empty. The callers' names are DNS labels, so this is a programming
+    /// error.
     pub fn new(tenant: &str, group: &str, resource: &str) -> Self {
+        assert!(!resource.is_empty(), "the collection of tenant {tenant:?} and group {group:?} has no resource");
+        Self::join(tenant, group, resource)
+    }
+
+    fn join(tenant: &str, group: &str, resource: &str) -> Self {
         assert!(
             ![tenant, group, resource].iter().any(|part| part.contains('/')),
             "a part of the collection {tenant:?} {group:?} {resource:?} contains a slash"
@@ -30,7 +37,8 @@ impl Collection {
 
     /// Reads the joined form, as it stands in a journal.
     pub fn parse(text: &str) -> Option<Self> {
-        (text.bytes().filter(|byte| *byte == b'/').count() == 2).then(|| Self(text.into()))
+        let mut parts = text.split('/').skip(2);
+        (parts.next().is_some_and(|resource| !resource.is_empty()) && parts.next().is_none()).then(|| Self(text.into()))
     }
 
     /// The tenant that the objects belong to.
@@ -55,7 +63,7 @@ impl Collection {
 
     /// Stands for a tenant as a whole, in the event that says it was dropped.
     pub(crate) fn of_tenant(tenant: &str) -> Self {
-        Self::new(tenant, "", "")
+        Self::join(tenant, "", "")
     }
 
     pub(crate) fn same_text(&self, other: &Self) -> bool {
@@ -64,6 +72,12 @@ impl Collection {
 
     fn part(&self, position: usize) -> &str {
         self.0.split('/').nth(position).unwrap_or_default()
+    }
+}
+
+impl Borrow<str> for Collection {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 
@@ -79,7 +93,7 @@ mod tests {
 
     #[test]
     fn parts_come_back_as_they_went_in() {
-        for (tenant, group, resource) in [("one", "", "pods"), ("two", "apps", "deployments"), ("", "", "")] {
+        for (tenant, group, resource) in [("one", "", "pods"), ("two", "apps", "deployments"), ("", "", "nodes")] {
             let collection = Collection::new(tenant, group, resource);
             assert_eq!((collection.tenant(), collection.group(), collection.resource()), (tenant, group, resource));
             assert_eq!(Collection::parse(collection.as_str()), Some(collection));
@@ -88,7 +102,7 @@ mod tests {
 
     #[test]
     fn only_two_slashes_are_a_collection() {
-        for text in ["", "pods", "one/pods", "one//pods/extra"] {
+        for text in ["", "pods", "one/pods", "one//pods/extra", "one//"] {
             assert_eq!(Collection::parse(text), None, "{text}");
         }
     }

@@ -39,6 +39,38 @@ pub struct Write {
     pub operation: Operation,
 }
 
+/// The longest name or collection that a journal's record can carry. Names of objects are below 512 bytes.
+const NAME_MAX_BYTES: usize = u16::MAX as usize;
+
+/// The largest commit. A journal's frame takes one commit whole, and a frame must fit in memory when it is read.
+const COMMIT_MAX_BYTES: usize = 128 << 20;
+
+impl Write {
+    pub(crate) fn value_bytes(&self) -> usize {
+        match &self.operation {
+            Operation::Put(value) => value.len(),
+            Operation::Delete => 0,
+        }
+    }
+
+    /// Refuses what no journal could keep.
+    pub(crate) fn check_sizes(writes: &[Self]) -> Result<(), StorageError> {
+        let mut bytes = 0;
+        for write in writes {
+            if write.name.len().max(write.collection.as_str().len()) > NAME_MAX_BYTES {
+                return Err(StorageError::new(format!("a name is longer than {NAME_MAX_BYTES} bytes")));
+            }
+            bytes += write.value_bytes() + write.name.len() + write.collection.as_str().len();
+        }
+        if bytes > COMMIT_MAX_BYTES {
+            return Err(StorageError::new(format!(
+                "a commit of {bytes} bytes is larger than {COMMIT_MAX_BYTES} bytes"
+            )));
+        }
+        Ok(())
+    }
+}
+
 /// Why a commit did not happen.
 #[derive(Debug, thiserror::Error)]
 pub enum CommitError {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::store::Core;
+use crate::engine::Engine;
 use crate::wakeups::Signal;
 use crate::{Collection, Compacted, Event, Revision};
 
@@ -11,24 +11,24 @@ const BATCH_EVENTS: usize = 256;
 
 /// A position in the log of one collection, or of all of them. While nothing happens it costs no task and no timer.
 pub struct Cursor {
-    core: Arc<Core>,
+    engine: Arc<Engine>,
     scope: Option<Collection>,
     after: Revision,
     signal: Arc<Signal>,
 }
 
 impl Cursor {
-    pub(crate) fn new(core: Arc<Core>, scope: Option<&Collection>, after: Revision) -> Result<Self, Compacted> {
-        let state = core.state.read();
+    pub(crate) fn new(engine: Arc<Engine>, scope: Option<&Collection>, after: Revision) -> Result<Self, Compacted> {
+        let state = engine.state.read();
         match scope {
             Some(collection) => state.check_retained(collection, after)?,
             None if after < state.compacted => return Err(Compacted { oldest: state.compacted }),
             None => {}
         }
         // Still under the lock: a tenant cannot be dropped between the check and the registration.
-        let signal = core.wakeups.register(scope);
+        let signal = engine.wakeups.register(scope);
         drop(state);
-        Ok(Self { core, scope: scope.cloned(), after, signal })
+        Ok(Self { engine, scope: scope.cloned(), after, signal })
     }
 
     /// Waits for events after the cursor and returns what is there, at least one. It can be dropped while it waits, and
@@ -48,7 +48,7 @@ impl Cursor {
 
     /// Returns the events after the cursor that are there now, possibly none.
     pub fn try_next(&mut self) -> Result<Vec<Arc<Event>>, Compacted> {
-        let state = self.core.state.read();
+        let state = self.engine.state.read();
         let dropped = self.signal.dropped();
         if self.after < dropped {
             return Err(Compacted { oldest: dropped });
@@ -74,7 +74,7 @@ impl Cursor {
     /// Everything that happened in the cursor's scope up to this revision has been delivered. It moves on with the store
     /// while the cursor has nothing to deliver.
     pub fn position(&self) -> Revision {
-        let state = self.core.state.read();
+        let state = self.engine.state.read();
         let modified = match &self.scope {
             Some(collection) => state.collection_state(collection).modified.max(self.signal.dropped()),
             None => state.revision,
@@ -85,6 +85,6 @@ impl Cursor {
 
 impl Drop for Cursor {
     fn drop(&mut self) {
-        self.core.wakeups.release(self.scope.as_ref(), &self.signal);
+        self.engine.wakeups.release(self.scope.as_ref(), &self.signal);
     }
 }

@@ -48,6 +48,19 @@ impl Event {
         self.collection.resource().is_empty()
     }
 
+    /// The event that says a tenant is gone.
+    pub(crate) fn tenant_dropped(revision: Revision, tenant: &str) -> Self {
+        Self {
+            revision,
+            collection: Collection::of_tenant(tenant),
+            name: "".into(),
+            value: None,
+            previous: None,
+            previous_revision: 0,
+            created: 0,
+        }
+    }
+
     /// The object before this change.
     pub(crate) fn before(&self) -> Option<Entry> {
         self.previous.as_ref().map(|value| Entry {

@@ -4,19 +4,23 @@
 mod collection;
 mod commit;
 mod cursor;
+mod engine;
 mod event;
 mod index;
+pub mod journal;
 mod list;
 mod options;
 mod plan;
 mod state;
 mod store;
 mod wakeups;
+mod writer;
 
 pub use collection::Collection;
 pub use commit::{CommitError, Expect, Operation, StorageError, Write};
 pub use cursor::Cursor;
 pub use event::{Compacted, Entry, Event, Revision};
+pub use journal::OpenError;
 pub use list::{ListError, ListQuery, Page};
 pub use options::Options;
 pub use state::{CollectionState, Size};

@@ -136,7 +136,7 @@ fn older_states(
 }
 
 /// Merges the newest entries with what some of them were before; also counts the result without the limit.
-fn roll_back(
+pub(crate) fn roll_back(
     newest: &Slice,
     newest_count: usize,
     older: &BTreeMap<Arc<str>, Option<Entry>>,

@@ -46,7 +46,7 @@ impl<'a> Plan<'a> {
     }
 
     fn add_write(&mut self, write: Write) -> Result<(), Option<Entry>> {
-        let known = self.state.known(&write.collection);
+        let known = self.state.known(write.collection.as_str());
         let collection = known.map_or(write.collection, |(collection, _)| collection.clone());
         let key = (collection, write.name);
         let current = match self.touched.get(&key) {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::index::Index;
-use crate::{Collection, Compacted, Event, Options, Revision};
+use crate::journal::{Part, Snapshot};
+use crate::{Collection, Compacted, Entry, Event, Options, Revision};
 
 /// An empty store is at this revision, so that zero never is a real one.
 pub(crate) const FIRST_REVISION: Revision = 1;
@@ -62,16 +63,22 @@ impl Contents {
         self.log.range(start..)
     }
 
+    /// Returns what the object costs now and what it cost before.
     fn apply(&mut self, event: &Arc<Event>) -> (usize, usize) {
-        let was = match event.after() {
+        let entry = event.after();
+        let added = entry.as_ref().map_or(0, entry_cost);
+        let was = match entry {
             Some(entry) => self.index.put(entry),
             None => self.index.remove(&event.name),
         };
         self.modified = event.revision;
         self.log.push_back(Arc::clone(event));
-        let cost = |value: usize| value + event.name.len() + ENTRY_COST;
-        (event.value.as_ref().map_or(0, |value| cost(value.len())), was.map_or(0, |entry| cost(entry.value.len())))
+        (added, was.as_ref().map_or(0, entry_cost))
     }
+}
+
+fn entry_cost(entry: &Entry) -> usize {
+    entry.value.len() + entry.name.len() + ENTRY_COST
 }
 
 /// Events up to `revision` were there at `latest`.
@@ -81,6 +88,14 @@ struct Age {
     revision: Revision,
 }
 
+/// What a tenant held when it was dropped. It is kept until the history before it goes, because a snapshot at the compaction
+/// mark still contains it.
+struct DroppedTenant {
+    tenant: Box<str>,
+    revision: Revision,
+    collections: BTreeMap<Collection, Contents>,
+}
+
 /// Everything readers see, under one lock.
 pub(crate) struct State {
     pub(crate) revision: Revision,
@@ -88,8 +103,8 @@ pub(crate) struct State {
     pub(crate) log: VecDeque<Arc<Event>>,
     /// The newest revision whose event is no longer in `log`, or the revision the store began at.
     pub(crate) compacted: Revision,
-    /// Tenants that were dropped after the compaction mark.
-    dropped: HashMap<Box<str>, Revision>,
+    /// Tenants that were dropped after the compaction mark, in order.
+    dropped: Vec<DroppedTenant>,
     ages: VecDeque<Age>,
     history_bytes: u64,
     object_bytes: u64,
@@ -108,7 +123,7 @@ impl State {
             tenants: HashMap::new(),
             log: VecDeque::new(),
             compacted: revision,
-            dropped: HashMap::new(),
+            dropped: Vec::new(),
             ages: VecDeque::new(),
             history_bytes: 0,
             object_bytes: 0,
@@ -121,17 +136,15 @@ impl State {
     }
 
     /// The collection with the text that the store already holds, so that events share it.
-    pub(crate) fn known(&self, collection: &Collection) -> Option<(&Collection, &Contents)> {
-        self.tenants.get(collection.tenant())?.get_key_value(collection)
+    pub(crate) fn known(&self, collection: &str) -> Option<(&Collection, &Contents)> {
+        let (tenant, _) = collection.split_once('/')?;
+        self.tenants.get(tenant)?.get_key_value(collection)
     }
 
     pub(crate) fn collection_state(&self, collection: &Collection) -> CollectionState {
         match self.contents(collection) {
             Some(contents) => CollectionState { modified: contents.modified, count: contents.index.count() as u64 },
-            None => CollectionState {
-                modified: self.dropped.get(collection.tenant()).copied().unwrap_or_default(),
-                count: 0,
-            },
+            None => CollectionState { modified: self.dropped_at(collection.tenant()).unwrap_or_default(), count: 0 },
         }
     }
 
@@ -139,7 +152,7 @@ impl State {
     pub(crate) fn check_retained(&self, collection: &Collection, after: Revision) -> Result<(), Compacted> {
         let oldest = match self.contents(collection) {
             Some(contents) => contents.floor,
-            None => self.dropped.get(collection.tenant()).copied().unwrap_or(self.compacted),
+            None => self.dropped_at(collection.tenant()).unwrap_or(self.compacted),
         };
         if after < oldest { Err(Compacted { oldest }) } else { Ok(()) }
     }
@@ -225,6 +238,38 @@ impl State {
         removed
     }
 
+    /// The state at the compaction mark, to be written out while this state goes on.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        let dropped = self.dropped.iter().map(|dropped| &dropped.collections);
+        let parts = self.tenants.values().chain(dropped).flatten().filter_map(|(collection, contents)| {
+            let newer = contents.log.partition_point(|event| event.revision <= self.compacted);
+            let modified = newer.checked_sub(1).map_or(contents.trimmed, |last| contents.log[last].revision);
+            // A collection that nothing had touched by then did not exist then.
+            (modified > 0).then(|| Part {
+                collection: collection.clone(),
+                modified,
+                newest: contents.index.all(),
+                newer: contents.log.range(newer..).cloned().collect(),
+            })
+        });
+        Snapshot::new(self.compacted, parts.collect())
+    }
+
+    /// Takes in a collection of a snapshot.
+    pub(crate) fn load_collection(&mut self, collection: Collection, modified: Revision) {
+        let contents = Contents { modified, trimmed: modified, floor: modified, ..Contents::default() };
+        self.tenants.entry(collection.tenant().into()).or_default().insert(collection, contents);
+    }
+
+    /// Takes in an object of a snapshot, after its collection.
+    pub(crate) fn load_object(&mut self, collection: &Collection, entry: Entry) -> bool {
+        let contents = self.tenants.get_mut(collection.tenant()).and_then(|all| all.get_mut(collection));
+        let Some(contents) = contents else { return false };
+        self.objects += 1;
+        self.object_bytes += entry_cost(&entry) as u64;
+        contents.index.put(entry).is_none()
+    }
+
     pub(crate) fn size(&self) -> Size {
         Size {
             objects: self.objects,
@@ -247,7 +292,7 @@ impl State {
         if !self.tenants.contains_key(collection.tenant()) {
             self.tenants.insert(collection.tenant().into(), BTreeMap::new());
         }
-        let floor = self.dropped.get(collection.tenant()).copied().unwrap_or(self.compacted);
+        let floor = self.dropped_at(collection.tenant()).unwrap_or(self.compacted);
         self.tenants
             .get_mut(collection.tenant())
             .expect("the tenant was just made sure of")
@@ -256,13 +301,17 @@ impl State {
     }
 
     fn forget_tenant(&mut self, tenant: &str, revision: Revision) {
-        for contents in self.tenants.remove(tenant).unwrap_or_default().into_values() {
+        let collections = self.tenants.remove(tenant).unwrap_or_default();
+        for contents in collections.values() {
             self.objects -= contents.index.count() as u64;
-            let bytes: usize =
-                contents.index.all().iter().map(|entry| entry.value.len() + entry.name.len() + ENTRY_COST).sum();
+            let bytes: usize = contents.index.all().iter().map(entry_cost).sum();
             self.object_bytes -= bytes as u64;
         }
-        self.dropped.insert(tenant.into(), revision);
+        self.dropped.push(DroppedTenant { tenant: tenant.into(), revision, collections });
+    }
+
+    fn dropped_at(&self, tenant: &str) -> Option<Revision> {
+        self.dropped.iter().rev().find(|dropped| &*dropped.tenant == tenant).map(|dropped| dropped.revision)
     }
 
     fn remove_oldest(&mut self) -> Option<Arc<Event>> {
@@ -282,10 +331,8 @@ impl State {
     }
 
     fn forget_old_drops(&mut self) {
-        if !self.dropped.is_empty() {
-            let compacted = self.compacted;
-            self.dropped.retain(|_, revision| *revision > compacted);
-        }
+        let old = self.dropped.partition_point(|dropped| dropped.revision <= self.compacted);
+        self.dropped.drain(..old);
     }
 
     fn note_age(&mut self, now: i64) {

@@ -1,142 +1,203 @@
 //! Owns the handle that everybody holds.
 
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::mpsc::Sender;
+use std::thread::JoinHandle;
 
-use parking_lot::RwLock;
+use tokio::sync::oneshot;
 
+use crate::engine::Engine;
+use crate::journal::file::{FileJournal, FileOptions};
+use crate::journal::{Journal, OpenError, Replay};
 use crate::plan::Plan;
 use crate::state::State;
-use crate::wakeups::Wakeups;
+use crate::writer::{Request, Writer};
 use crate::{
     Collection, CollectionState, CommitError, Compacted, Cursor, Entry, Event, ListError, ListQuery, Options, Page,
-    Revision, Size, Write,
+    Revision, Size, StorageError, Write,
 };
 
-/// History beyond the options is removed a little with every commit; more than is added, so that it catches up.
-const TRIM_EVENTS: usize = 512;
-
-/// What readers, cursors and the writer share.
-pub(crate) struct Core {
-    pub(crate) state: RwLock<State>,
-    pub(crate) wakeups: Wakeups,
-    options: Options,
-    started: Instant,
+/// How commits come to be.
+#[derive(Clone)]
+enum Commits {
+    /// On the caller's thread, because nothing has to be waited for.
+    Inline,
+    /// By the writer's thread.
+    Queued(Arc<WriterThread>),
 }
 
-impl Core {
-    fn now(&self) -> i64 {
-        i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX)
+/// Ends the writer's thread when the last handle goes, and waits for it, so that the journal can be opened again.
+struct WriterThread {
+    requests: Sender<Request>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Drop for WriterThread {
+    fn drop(&mut self) {
+        let _ = self.requests.send(Request::Close { closed: None });
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the writer of the store panicked");
+        }
     }
 }
 
-/// A store of revisioned objects. A cheap handle: clones are the same store.
+/// A store of revisioned objects. A cheap handle: clones are the same store, which is closed when the last one goes. Cursors
+/// do not keep it open.
 #[derive(Clone)]
 pub struct Store {
-    core: Arc<Core>,
+    engine: Arc<Engine>,
+    commits: Commits,
 }
 
 impl Store {
     /// A store that lives in memory only, for tests. Commits happen on the caller's thread.
     pub fn memory(options: Options) -> Self {
-        let core =
-            Core { state: RwLock::new(State::new()), wakeups: Wakeups::default(), options, started: Instant::now() };
-        Self { core: Arc::new(core) }
+        Self { engine: Arc::new(Engine::new(State::new(), options)), commits: Commits::Inline }
+    }
+
+    /// A durable store in a directory, which is made if it does not exist.
+    pub fn open_file(directory: &Path, options: Options) -> Result<Self, OpenError> {
+        Self::open(FileJournal::open(directory, FileOptions::default())?, options)
+    }
+
+    /// A store on any journal.
+    pub fn open(mut journal: impl Journal, options: Options) -> Result<Self, OpenError> {
+        let mut replay = Replay::new(&options);
+        journal.load(&mut replay)?;
+        let engine = Arc::new(Engine::new(replay.into_state(), options));
+        let started = Writer::start(Arc::clone(&engine), Box::new(journal));
+        let (requests, thread) = started.map_err(OpenError::io("start the writer's thread for", "the store"))?;
+        let thread = WriterThread { requests, thread: Some(thread) };
+        Ok(Self { engine, commits: Commits::Queued(Arc::new(thread)) })
     }
 
     /// The newest revision. It is durable, as everything that readers see.
     pub fn revision(&self) -> Revision {
-        self.core.state.read().revision
+        self.engine.state.read().revision
     }
 
     /// One object as it stands.
     pub fn get(&self, collection: &Collection, name: &str) -> Option<Entry> {
-        self.core.state.read().contents(collection)?.index.get(name).cloned()
+        self.engine.state.read().contents(collection)?.index.get(name).cloned()
     }
 
     /// A part of a collection at one revision.
     pub fn list(&self, collection: &Collection, query: ListQuery<'_>) -> Result<Page, ListError> {
-        crate::list::list(&self.core.state, collection, query)
+        crate::list::list(&self.engine.state, collection, query)
     }
 
     /// What a cache of the collection's content can be keyed by. Constant time.
     pub fn state(&self, collection: &Collection) -> CollectionState {
-        self.core.state.read().collection_state(collection)
+        self.engine.state.read().collection_state(collection)
     }
 
     /// Applies all writes or none. They get consecutive revisions, of which the last is returned, after they are durable.
     ///
     /// A caller that stops waiting does not stop the commit.
-    #[expect(clippy::unused_async, reason = "a durable store waits here for its writer")]
     pub async fn commit(&self, writes: Vec<Write>) -> Result<Revision, CommitError> {
-        let mut state = self.core.state.write();
+        Write::check_sizes(&writes).map_err(CommitError::Storage)?;
+        match &self.commits {
+            Commits::Queued(writer) => writer.ask(|reply| Request::Commit { writes, reply }).await,
+            Commits::Inline => self.commit_inline(writes),
+        }
+    }
+
+    fn commit_inline(&self, writes: Vec<Write>) -> Result<Revision, CommitError> {
+        let mut state = self.engine.state.write();
         let mut plan = Plan::new(&state);
         let revision = plan.add(writes)?;
         let events = plan.into_events();
-        let now = self.core.now();
-        state.publish(&events, now);
-        let removed = state.trim(&self.core.options, now, TRIM_EVENTS + events.len());
+        let removed = self.engine.publish(&mut state, &events);
         drop(state);
         drop(removed);
-        self.core.wakeups.wake(&events);
+        self.engine.wakeups.wake(&events);
         Ok(revision)
     }
 
     /// Follows one collection from the first event after a revision on.
     pub fn watch(&self, collection: &Collection, after: Revision) -> Result<Cursor, Compacted> {
-        Cursor::new(Arc::clone(&self.core), Some(collection), after)
+        Cursor::new(Arc::clone(&self.engine), Some(collection), after)
     }
 
     /// Follows every collection of every tenant, in the order of revisions.
     pub fn watch_all(&self, after: Revision) -> Result<Cursor, Compacted> {
-        Cursor::new(Arc::clone(&self.core), None, after)
+        Cursor::new(Arc::clone(&self.engine), None, after)
     }
 
     /// The collections of a tenant that hold objects, sorted.
     pub fn collections(&self, tenant: &str) -> Vec<Collection> {
-        self.core.state.read().collections(tenant)
+        self.engine.state.read().collections(tenant)
     }
 
     /// The tenants that hold objects, sorted.
     pub fn tenants(&self) -> Vec<String> {
-        self.core.state.read().tenants()
+        self.engine.state.read().tenants()
     }
 
     /// Removes everything of a tenant at one revision. A tenant that holds nothing is fine.
-    #[expect(clippy::unused_async, reason = "a durable store waits here for its writer")]
     pub async fn drop_tenant(&self, tenant: &str) -> Result<(), CommitError> {
-        let mut state = self.core.state.write();
-        if !state.holds_tenant(tenant) {
-            return Ok(());
+        match &self.commits {
+            Commits::Queued(writer) => {
+                let tenant = tenant.to_string();
+                writer.ask(|reply| Request::DropTenant { tenant, reply }).await
+            }
+            Commits::Inline => {
+                let mut state = self.engine.state.write();
+                if state.holds_tenant(tenant) {
+                    let events = [Arc::new(Event::tenant_dropped(state.revision + 1, tenant))];
+                    let removed = self.engine.publish(&mut state, &events);
+                    drop(state);
+                    drop(removed);
+                    self.engine.wakeups.wake(&events);
+                }
+                Ok(())
+            }
         }
-        let revision = state.revision + 1;
-        let events = [Arc::new(Event {
-            revision,
-            collection: Collection::of_tenant(tenant),
-            name: "".into(),
-            value: None,
-            previous: None,
-            previous_revision: 0,
-            created: 0,
-        })];
-        state.publish(&events, self.core.now());
-        self.core.wakeups.drop_tenant(tenant, revision);
-        drop(state);
-        self.core.wakeups.wake(&events);
-        Ok(())
     }
 
-    /// Drops history up to a revision: reading at that revision still works, reading before it does not.
-    #[expect(clippy::unused_async, reason = "a durable store waits here for its writer")]
+    /// Drops history up to a revision: reading at that revision still works, reading before it does not. The journal is
+    /// compacted too before this returns. A store does all this by itself as its options say.
     pub async fn compact(&self, before: Revision) -> Result<(), CommitError> {
-        let removed = self.core.state.write().trim_to(before);
-        drop(removed);
-        Ok(())
+        match &self.commits {
+            Commits::Queued(writer) => writer.ask(|reply| Request::Compact { before, reply }).await,
+            Commits::Inline => {
+                self.engine.trim_to(before);
+                Ok(())
+            }
+        }
     }
 
     /// How much the store holds, for metrics.
     pub fn size(&self) -> Size {
-        let watched_collections = self.core.wakeups.watched() as u64;
-        Size { watched_collections, ..self.core.state.read().size() }
+        self.engine.size()
+    }
+
+    /// Why the last commit could not be made durable; none while all is well. Reading works meanwhile, and every commit
+    /// tries again.
+    pub fn failure(&self) -> Option<StorageError> {
+        self.engine.failure()
+    }
+
+    /// Finishes what is queued, closes the journal and releases its lock, though handles remain. Later commits fail with
+    /// [`CommitError::Closed`]; reading goes on.
+    pub async fn close(&self) {
+        if let Commits::Queued(writer) = &self.commits {
+            let (closed, wait) = oneshot::channel();
+            if writer.requests.send(Request::Close { closed: Some(closed) }).is_ok() {
+                let _ = wait.await;
+            }
+        }
+    }
+}
+
+impl WriterThread {
+    async fn ask<T>(
+        &self,
+        request: impl FnOnce(oneshot::Sender<Result<T, CommitError>>) -> Request,
+    ) -> Result<T, CommitError> {
+        let (reply, answer) = oneshot::channel();
+        self.requests.send(request(reply)).map_err(|_| CommitError::Closed)?;
+        answer.await.unwrap_or(Err(CommitError::Closed))
     }
 }

@@ -1,0 +1,318 @@
+//! Owns the bytes of the store's files: headers, frames and records. `docs/formats/store.md` describes them for people.
+//!
+//! All numbers are little-endian.
+
+use crate::journal::Record;
+use crate::{Event, Revision};
+
+/// The first bytes of a segment of the log.
+pub(super) const LOG_MAGIC: [u8; 8] = *b"ROOSTLOG";
+/// The first bytes of a snapshot.
+pub(super) const SNAPSHOT_MAGIC: [u8; 8] = *b"ROOSTSNP";
+/// Raised when a program that knows only the older one would misread the files.
+pub(super) const FORMAT_VERSION: u32 = 1;
+/// A file header fills a cache line, with room for what later versions need.
+pub(super) const FILE_HEADER_BYTES: usize = 64;
+
+/// The first byte cannot occur in UTF-8, so stored text is never mistaken for the start of a frame.
+const FRAME_MAGIC: [u8; 4] = [0xF5, b'r', b's', b't'];
+pub(super) const FRAME_HEADER_BYTES: usize = 40;
+
+/// A frame of the log holds one batch. It is bounded so that a damaged length cannot ask for all memory; the writer splits
+/// batches far below this, so only one huge commit can come near.
+pub(super) const FRAME_MAX_BYTES: usize = 256 << 20;
+
+const RECORD_PUT: u8 = 1;
+const RECORD_DELETE: u8 = 2;
+const RECORD_DROP_TENANT: u8 = 3;
+const RECORD_COLLECTION: u8 = 4;
+const RECORD_OBJECT: u8 = 5;
+
+/// What a frame is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FrameKind {
+    /// A batch of changes.
+    Batch = 1,
+    /// The log goes on in the next segment, which exists.
+    Sealed = 2,
+    /// The store was closed orderly here.
+    Closed = 3,
+    /// Collections and objects of a snapshot.
+    Objects = 4,
+    /// The snapshot is complete.
+    End = 5,
+}
+
+impl FrameKind {
+    fn parse(byte: u8) -> Option<Self> {
+        [Self::Batch, Self::Sealed, Self::Closed, Self::Objects, Self::End].into_iter().find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// What every file begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FileHeader {
+    pub(super) magic: [u8; 8],
+    pub(super) version: u32,
+    /// The same in all files of one store, so that files of two stores cannot be mixed.
+    pub(super) store: [u8; 16],
+    /// The first revision of a segment, or the revision of a snapshot.
+    pub(super) revision: Revision,
+    /// Random per file and part of every checksum in it, so that neither blocks of an older file nor bytes that somebody
+    /// stored can pass for a frame.
+    pub(super) salt: u32,
+}
+
+impl FileHeader {
+    pub(super) fn encode(&self) -> [u8; FILE_HEADER_BYTES] {
+        let mut bytes = [0; FILE_HEADER_BYTES];
+        bytes[..8].copy_from_slice(&self.magic);
+        bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
+        bytes[12..28].copy_from_slice(&self.store);
+        bytes[28..36].copy_from_slice(&self.revision.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.salt.to_le_bytes());
+        let checksum = crc32c::crc32c(&bytes[..60]);
+        bytes[60..].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// None when the checksum does not fit.
+    pub(super) fn decode(bytes: &[u8; FILE_HEADER_BYTES]) -> Option<Self> {
+        let header = Self {
+            magic: array(bytes, 0),
+            version: u32::from_le_bytes(array(bytes, 8)),
+            store: array(bytes, 12),
+            revision: u64::from_le_bytes(array(bytes, 28)),
+            salt: u32::from_le_bytes(array(bytes, 36)),
+        };
+        (crc32c::crc32c(&bytes[..60]) == u32::from_le_bytes(array(bytes, 60))).then_some(header)
+    }
+}
+
+/// What every frame begins with. It has a checksum of its own, so that a length can be trusted before the payload is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameHeader {
+    pub(super) payload_checksum: u32,
+    pub(super) length: u32,
+    /// The revision of the first record.
+    pub(super) revision: Revision,
+    /// Milliseconds since 1970.
+    pub(super) time: u64,
+    pub(super) count: u32,
+    pub(super) kind: FrameKind,
+}
+
+impl FrameHeader {
+    pub(super) fn encode(&self, salt: u32) -> [u8; FRAME_HEADER_BYTES] {
+        let mut bytes = [0; FRAME_HEADER_BYTES];
+        bytes[..4].copy_from_slice(&FRAME_MAGIC);
+        bytes[8..12].copy_from_slice(&self.payload_checksum.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.length.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.revision.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.time.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.count.to_le_bytes());
+        bytes[36] = self.kind as u8;
+        let checksum = crc32c::crc32c_append(salt, &bytes[8..]);
+        bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
+        bytes
+    }
+
+    /// None when this is no frame of the file with this salt.
+    pub(super) fn decode(bytes: &[u8; FRAME_HEADER_BYTES], salt: u32) -> Option<Self> {
+        if bytes[..4] != FRAME_MAGIC || crc32c::crc32c_append(salt, &bytes[8..]) != u32::from_le_bytes(array(bytes, 4))
+        {
+            return None;
+        }
+        Some(Self {
+            payload_checksum: u32::from_le_bytes(array(bytes, 8)),
+            length: u32::from_le_bytes(array(bytes, 12)),
+            revision: u64::from_le_bytes(array(bytes, 16)),
+            time: u64::from_le_bytes(array(bytes, 24)),
+            count: u32::from_le_bytes(array(bytes, 32)),
+            kind: FrameKind::parse(bytes[36])?,
+        })
+    }
+}
+
+/// The first place of a frame's header in these bytes.
+pub(super) fn find_frame(bytes: &[u8], salt: u32) -> Option<usize> {
+    bytes.windows(FRAME_HEADER_BYTES).position(|window| {
+        window[0] == FRAME_MAGIC[0] && window.try_into().is_ok_and(|header| FrameHeader::decode(header, salt).is_some())
+    })
+}
+
+/// Builds one frame: begin, records, finish.
+pub(super) struct FrameBuilder {
+    bytes: Vec<u8>,
+    start: usize,
+    count: u32,
+}
+
+impl FrameBuilder {
+    /// Appends a frame to these bytes.
+    pub(super) fn new(mut bytes: Vec<u8>) -> Self {
+        let start = bytes.len();
+        bytes.resize(start + FRAME_HEADER_BYTES, 0);
+        Self { bytes, start, count: 0 }
+    }
+
+    pub(super) fn payload_bytes(&self) -> usize {
+        self.bytes.len() - self.start - FRAME_HEADER_BYTES
+    }
+
+    pub(super) fn change(&mut self, event: &Event) {
+        match Record::from(event) {
+            Record::Put { collection, name, value } => self.record(RECORD_PUT, collection, name, value),
+            Record::Delete { collection, name } => self.record(RECORD_DELETE, collection, name, &[]),
+            Record::DropTenant { tenant } => self.record(RECORD_DROP_TENANT, tenant, "", &[]),
+        }
+    }
+
+    pub(super) fn collection(&mut self, collection: &str, modified: Revision) {
+        self.record(RECORD_COLLECTION, collection, "", &modified.to_le_bytes());
+    }
+
+    pub(super) fn object(&mut self, name: &str, created: Revision, modified: Revision, value: &[u8]) {
+        self.begin_record(RECORD_OBJECT, "", name, value.len() + 16);
+        self.bytes.extend_from_slice(&created.to_le_bytes());
+        self.bytes.extend_from_slice(&modified.to_le_bytes());
+        self.bytes.extend_from_slice(value);
+    }
+
+    fn record(&mut self, kind: u8, collection: &str, name: &str, value: &[u8]) {
+        self.begin_record(kind, collection, name, value.len());
+        self.bytes.extend_from_slice(value);
+    }
+
+    fn begin_record(&mut self, kind: u8, collection: &str, name: &str, value_length: usize) {
+        self.count += 1;
+        self.bytes.push(kind);
+        self.bytes.extend_from_slice(&(collection.len() as u16).to_le_bytes());
+        self.bytes.extend_from_slice(&(name.len() as u16).to_le_bytes());
+        self.bytes.extend_from_slice(&(value_length as u32).to_le_bytes());
+        self.bytes.extend_from_slice(collection.as_bytes());
+        self.bytes.extend_from_slice(name.as_bytes());
+    }
+
+    pub(super) fn finish(mut self, kind: FrameKind, revision: Revision, time: u64, salt: u32) -> Vec<u8> {
+        let payload = self.start + FRAME_HEADER_BYTES;
+        let header = FrameHeader {
+            payload_checksum: crc32c::crc32c_append(salt, &self.bytes[payload..]),
+            length: (self.bytes.len() - payload) as u32,
+            revision,
+            time,
+            count: self.count,
+            kind,
+        };
+        self.bytes[self.start..payload].copy_from_slice(&header.encode(salt));
+        self.bytes
+    }
+}
+
+/// One record of a frame.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Item<'a> {
+    Change(Record<'a>),
+    Collection { collection: &'a str, modified: Revision },
+    Object { name: &'a str, created: Revision, modified: Revision, value: &'a [u8] },
+}
+
+/// Reads the records of a frame's payload. Ends with `Some(None)` where the bytes make no sense.
+pub(super) struct Items<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Items<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    fn read(&mut self) -> Option<Item<'a>> {
+        let (kind, rest) = self.bytes.split_first()?;
+        let (collection_length, rest) = rest.split_first_chunk()?;
+        let (name_length, rest) = rest.split_first_chunk()?;
+        let (value_length, rest) = rest.split_first_chunk()?;
+        let (collection, rest) = rest.split_at_checked(u16::from_le_bytes(*collection_length).into())?;
+        let (name, rest) = rest.split_at_checked(u16::from_le_bytes(*name_length).into())?;
+        let (value, rest) = rest.split_at_checked(u32::from_le_bytes(*value_length) as usize)?;
+        self.bytes = rest;
+        let collection = std::str::from_utf8(collection).ok()?;
+        let name = std::str::from_utf8(name).ok()?;
+        Some(match *kind {
+            RECORD_PUT => Item::Change(Record::Put { collection, name, value }),
+            RECORD_DELETE => Item::Change(Record::Delete { collection, name }),
+            RECORD_DROP_TENANT => Item::Change(Record::DropTenant { tenant: collection }),
+            RECORD_COLLECTION => Item::Collection { collection, modified: u64::from_le_bytes(value.try_into().ok()?) },
+            RECORD_OBJECT => {
+                let (created, value) = value.split_first_chunk()?;
+                let (modified, value) = value.split_first_chunk()?;
+                let (created, modified) = (u64::from_le_bytes(*created), u64::from_le_bytes(*modified));
+                Item::Object { name, created, modified, value }
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Option<Item<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.bytes.is_empty() {
+            return None;
+        }
+        let item = self.read();
+        if item.is_none() {
+            self.bytes = &[];
+        }
+        Some(item)
+    }
+}
+
+fn array<const N: usize>(bytes: &[u8], start: usize) -> [u8; N] {
+    let mut array = [0; N];
+    array.copy_from_slice(&bytes[start..start + N]);
+    array
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn headers_survive_and_notice_every_flipped_bit() {
+        let file = FileHeader { magic: LOG_MAGIC, version: 1, store: [7; 16], revision: 42, salt: 99 };
+        let bytes = file.encode();
+        assert_eq!(FileHeader::decode(&bytes), Some(file));
+        let frame =
+            FrameHeader { payload_checksum: 5, length: 6, revision: 7, time: 8, count: 9, kind: FrameKind::Batch };
+        let frame_bytes = frame.encode(99);
+        assert_eq!(FrameHeader::decode(&frame_bytes, 99), Some(frame));
+        assert_eq!(FrameHeader::decode(&frame_bytes, 98), None);
+        for bit in 0..FRAME_HEADER_BYTES * 8 {
+            let (mut flipped, mut flipped_frame) = (bytes, frame_bytes);
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            flipped_frame[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(FileHeader::decode(&flipped), None, "bit {bit}");
+            assert_eq!(FrameHeader::decode(&flipped_frame, 99), None, "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_frame_is_found_behind_garbage() {
+        let mut builder = FrameBuilder::new(vec![0xF5; 77]);
+        builder.collection("a//b", 3);
+        let bytes = builder.finish(FrameKind::Objects, 1, 2, 4);
+        assert_eq!(find_frame(&bytes, 4), Some(77));
+        assert_eq!(find_frame(&bytes, 5), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_payload_ends(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+            prop_assert!(Items::new(&bytes).count() <= bytes.len());
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Owns the contract between the writer and what makes its batches durable.
+
+pub mod file;
+mod open;
+mod replay;
+mod snapshot;
+
+use std::sync::Arc;
+
+use crate::{Event, Revision, StorageError};
+
+pub use open::OpenError;
+pub(crate) use replay::unix_milliseconds;
+pub use replay::{Record, Replay, ReplayError};
+pub(crate) use snapshot::Part;
+pub use snapshot::{CollectionSnapshot, Snapshot};
+
+/// The changes that become durable together.
+#[derive(Clone, Copy)]
+pub struct Batch<'a> {
+    /// In the order of their revisions, which continue those of the batch before without a gap.
+    pub events: &'a [Arc<Event>],
+    /// When the writer took them, in milliseconds since 1970, so that history keeps its age over a restart.
+    pub time: u64,
+}
+
+/// What a finished compaction calls, once, on any thread.
+pub type Completion = Box<dyn FnOnce(Result<(), StorageError>) + Send>;
+
+/// Something that keeps batches. All calls come from one thread and may block it.
+pub trait Journal: Send + 'static {
+    /// Hands over everything that was ever appended and not compacted away. Called once, before anything else.
+    fn load(&mut self, replay: &mut Replay<'_>) -> Result<(), OpenError>;
+
+    /// Makes a batch durable before it returns. After an error the batch must not be found by a later `load` together with
+    /// later batches: the next call carries the same revisions again, with other changes.
+    fn append(&mut self, batch: Batch<'_>) -> Result<(), StorageError>;
+
+    /// Whether a compaction at this mark would free enough to be worth the work of writing a snapshot.
+    fn worth_compacting(&self, mark: Revision) -> bool;
+
+    /// Replaces what was appended up to the snapshot's revision by the snapshot. It returns soon, the work goes on aside,
+    /// and later batches can be appended meanwhile. Only one compaction runs at a time.
+    fn compact(&mut self, snapshot: Snapshot, done: Completion);
+
+    /// How many bytes are stored.
+    fn stored_bytes(&self) -> u64;
+
+    /// Ends orderly. A journal that is dropped without it loses nothing that was appended.
+    fn close(&mut self);
+}
