@@ -1,1 +1,22 @@
 //! Custom resources: structural schemas, pruning, defaulting, validation, CEL rules and printer columns.
+//!
+//! This crate does no I/O and has no clock. What it says, it says in the words of the stock API server.
+
+pub mod columns;
+mod definition;
+mod duration;
+mod names;
+mod rules;
+mod structural;
+mod time;
+mod url;
+mod validate;
+mod wording;
+
+pub use definition::{
+    Conversion, Definition, ScalePaths, Version, default_definition, validate_definition, validate_definition_update,
+};
+pub use roost_object::field::Errors;
+pub use rules::RuleOutcome;
+pub use structural::{CompileError, MetadataError, SchemaRef, Structural};
+pub use time::Instant;

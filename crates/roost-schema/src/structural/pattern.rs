@@ -1,0 +1,549 @@
+//! Regular expressions in Go's syntax, matched in linear time.
+//!
+//! Go and the `regex` crate share RE2's language but not its spelling: classes are ASCII in Go, brackets do not nest, a
+//! lone brace is a literal. A pattern is therefore read once as Go reads it, with Go's errors, and respelled.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use regex::{Regex, RegexBuilder};
+
+/// Memory that one compiled expression may take.
+const SIZE_LIMIT: usize = 8 << 20;
+
+/// Groups nest no deeper than this in Go.
+const MAX_NESTING: usize = 1000;
+
+/// Go allows no more copies of a thing than this, nested repetitions multiplied.
+const MAX_COPIES: u64 = 1000;
+
+/// A regular expression, compiled when it is first needed: most schemas hold many, most objects meet few.
+#[derive(Debug)]
+pub(crate) struct Pattern {
+    text: Box<str>,
+    compiled: OnceLock<Result<Regex, String>>,
+}
+
+impl Pattern {
+    pub(crate) fn new(text: &str) -> Self {
+        Self { text: text.into(), compiled: OnceLock::new() }
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether any part of the text matches; an error when the pattern is invalid.
+    pub(crate) fn is_match(&self, text: &str) -> Result<bool, &str> {
+        match self.compiled.get_or_init(|| compile(&self.text)) {
+            Ok(regex) => Ok(regex.is_match(text)),
+            Err(words) => Err(words),
+        }
+    }
+}
+
+/// Compiles an expression in Go's syntax. The error is worded as Go words it.
+pub(crate) fn compile(pattern: &str) -> Result<Regex, String> {
+    let respelled = translate(pattern)?;
+    RegexBuilder::new(&respelled).size_limit(SIZE_LIMIT).build().map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => problem("expression too large", pattern),
+        _ => problem("expression nests too deeply", pattern),
+    })
+}
+
+fn problem(code: &str, part: &str) -> String {
+    format!("error parsing regexp: {code}: `{part}`")
+}
+
+/// Respells an expression of Go's syntax for the `regex` crate, or says what is wrong with it in Go's words.
+pub(crate) fn translate(pattern: &str) -> Result<String, String> {
+    let mut reader =
+        Reader { pattern, rest: pattern, out: String::with_capacity(pattern.len() + 8), names: HashSet::new() };
+    reader.run()?;
+    Ok(reader.out)
+}
+
+struct Reader<'a> {
+    pattern: &'a str,
+    rest: &'a str,
+    out: String,
+    names: HashSet<&'a str>,
+}
+
+/// What stands before the reading position, as far as repetition operators care.
+struct Level {
+    /// Something stands there that can be repeated.
+    operand: bool,
+    /// Copies of the innermost thing in that operand.
+    copies: u64,
+    /// The most copies of anything in this group so far.
+    group_copies: u64,
+}
+
+impl Level {
+    fn new() -> Self {
+        Self { operand: false, copies: 1, group_copies: 1 }
+    }
+
+    fn push(&mut self, copies: u64) {
+        self.operand = true;
+        self.copies = copies;
+        self.group_copies = self.group_copies.max(copies);
+    }
+}
+
+impl<'a> Reader<'a> {
+    fn run(&mut self) -> Result<(), String> {
+        let mut levels = vec![Level::new()];
+        let mut last_repeat: Option<&'a str> = None;
+        while let Some(next) = self.rest.chars().next() {
+            let before = self.rest;
+            let mut repeated = None;
+            let depth = levels.len();
+            let level = levels.last_mut().expect("the outermost level is never closed");
+            match next {
+                '(' => {
+                    if self.rest.starts_with("(?") {
+                        if self.perl_group()? {
+                            levels.push(Level::new());
+                        }
+                    } else {
+                        self.take(1);
+                        self.out.push('(');
+                        levels.push(Level::new());
+                    }
+                    if levels.len() > MAX_NESTING {
+                        return Err(problem("expression nests too deeply", self.pattern));
+                    }
+                }
+                ')' => {
+                    if depth == 1 {
+                        return Err(problem("unexpected )", self.pattern));
+                    }
+                    self.copy(1);
+                    let closed = levels.pop().map_or(1, |level| level.group_copies);
+                    if let Some(level) = levels.last_mut() {
+                        level.push(closed);
+                    }
+                }
+                '|' => {
+                    self.copy(1);
+                    level.operand = false;
+                }
+                '^' | '$' | '.' => {
+                    self.copy(1);
+                    level.push(1);
+                }
+                '[' => {
+                    self.class()?;
+                    level.push(1);
+                }
+                '*' | '+' | '?' => {
+                    self.take(1);
+                    let lazy = self.lazy();
+                    Self::check_repeat(level, before, self.rest, last_repeat)?;
+                    self.out.push(next);
+                    self.out.push_str(lazy);
+                    repeated = Some(before);
+                }
+                '{' => match self.braces() {
+                    None => {
+                        self.take(1);
+                        self.out.push_str("\\{");
+                        level.push(1);
+                    }
+                    Some((low, high, length)) => {
+                        self.take(length);
+                        let part = &before[..length];
+                        let too_big = |number: u64| number > MAX_COPIES;
+                        if too_big(low) || high.is_some_and(|high| too_big(high) || low > high) {
+                            return Err(problem("invalid repeat count", part));
+                        }
+                        let lazy = self.lazy();
+                        Self::check_repeat(level, before, self.rest, last_repeat)?;
+                        let times = high.unwrap_or(low);
+                        if times >= 2 && level.copies * times > MAX_COPIES {
+                            return Err(problem("invalid repeat count", &before[..before.len() - self.rest.len()]));
+                        }
+                        level.push(level.copies * times.max(1));
+                        let _ = match high {
+                            Some(high) => write!(self.out, "{{{low},{high}}}"),
+                            None => write!(self.out, "{{{low},}}"),
+                        };
+                        self.out.push_str(lazy);
+                        repeated = Some(before);
+                    }
+                },
+                '\\' => {
+                    self.escape()?;
+                    level.push(1);
+                }
+                other => {
+                    self.take(other.len_utf8());
+                    self.literal(other);
+                    level.push(1);
+                }
+            }
+            last_repeat = repeated;
+        }
+        if levels.len() > 1 {
+            return Err(problem("missing closing )", self.pattern));
+        }
+        Ok(())
+    }
+
+    fn check_repeat(level: &Level, before: &str, after: &str, last: Option<&str>) -> Result<(), String> {
+        if let Some(last) = last {
+            return Err(problem("invalid nested repetition operator", &last[..last.len() - after.len()]));
+        }
+        if level.operand {
+            return Ok(());
+        }
+        Err(problem("missing argument to repetition operator", &before[..before.len() - after.len()]))
+    }
+
+    fn take(&mut self, bytes: usize) {
+        self.rest = &self.rest[bytes..];
+    }
+
+    fn copy(&mut self, bytes: usize) {
+        self.out.push_str(&self.rest[..bytes]);
+        self.take(bytes);
+    }
+
+    fn lazy(&mut self) -> &'static str {
+        if self.rest.starts_with('?') {
+            self.take(1);
+            "?"
+        } else {
+            ""
+        }
+    }
+
+    fn literal(&mut self, character: char) {
+        push_literal(&mut self.out, character);
+    }
+
+    /// `{low}`, `{low,}` or `{low,high}`: the numbers and the length; none when the brace is a literal.
+    fn braces(&self) -> Option<(u64, Option<u64>, usize)> {
+        let inside = &self.rest[1..self.rest.find('}')?];
+        let number = |text: &str| -> Option<u64> {
+            let canonical = !text.is_empty()
+                && text.bytes().all(|byte| byte.is_ascii_digit())
+                && (text.len() == 1 || !text.starts_with('0'));
+            canonical.then(|| text.parse().unwrap_or(u64::MAX))
+        };
+        let (low, high) = match inside.split_once(',') {
+            None => (number(inside)?, Some(number(inside)?)),
+            Some((low, "")) => (number(low)?, None),
+            Some((low, high)) => (number(low)?, Some(number(high)?)),
+        };
+        Some((low, high, inside.len() + 2))
+    }
+
+    /// Reads `(?…`. True when a group was opened, false when only flags were set.
+    fn perl_group(&mut self) -> Result<bool, String> {
+        let start = self.rest;
+        let name_at = if start.len() > 4 && start.starts_with("(?P<") {
+            Some(4)
+        } else if start.len() > 3 && start.starts_with("(?<") {
+            Some(3)
+        } else {
+            None
+        };
+        if let Some(name_at) = name_at {
+            let end = start.find('>').ok_or_else(|| problem("invalid named capture", start))?;
+            let name = start.get(name_at..end).unwrap_or_default();
+            let valid = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+            if !valid {
+                return Err(problem("invalid named capture", &start[..=end]));
+            }
+            if !self.names.insert(name) {
+                return Err(problem("duplicate capture group name", name));
+            }
+            // Captures are never asked for by name, and names may not begin with a digit in the other spelling.
+            self.out.push('(');
+            self.take(end + 1);
+            return Ok(true);
+        }
+        let mut negated = false;
+        let mut any = false;
+        for (offset, character) in start.char_indices().skip(2) {
+            let end = offset + character.len_utf8();
+            let accepted = match character {
+                'i' | 'm' | 's' | 'U' => {
+                    any = true;
+                    true
+                }
+                '-' if !negated => {
+                    negated = true;
+                    any = false;
+                    true
+                }
+                ':' | ')' if !negated || any => {
+                    let flags = &start[..end];
+                    self.out.push_str(if flags == "(?)" { "(?:)" } else { flags });
+                    self.take(end);
+                    return Ok(character == ':');
+                }
+                _ => false,
+            };
+            if !accepted {
+                return Err(problem("invalid or unsupported Perl syntax", &start[..end]));
+            }
+        }
+        Err(problem("invalid or unsupported Perl syntax", start))
+    }
+
+    fn escape(&mut self) -> Result<(), String> {
+        match self.rest.as_bytes().get(1) {
+            Some(b'A') => self.replace(2, "\\A"),
+            Some(b'z') => self.replace(2, "\\z"),
+            Some(b'b') => self.replace(2, "(?-u:\\b)"),
+            Some(b'B') => self.replace(2, "(?-u:\\B)"),
+            Some(b'C') => return Err(problem("invalid escape sequence", "\\C")),
+            Some(b'Q') => {
+                let after = &self.rest[2..];
+                let (quoted, rest) = after.split_once("\\E").unwrap_or((after, ""));
+                self.out.push_str("(?:");
+                quoted.chars().for_each(|character| self.literal(character));
+                self.out.push(')');
+                self.rest = rest;
+            }
+            Some(b'p' | b'P') => self.unicode_class()?,
+            _ => {
+                if let Some(class) = perl_class(self.rest) {
+                    self.replace(2, class);
+                } else {
+                    let character = self.escaped_character()?;
+                    self.literal(character);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, bytes: usize, with: &str) {
+        self.out.push_str(with);
+        self.take(bytes);
+    }
+
+    /// Reads `\p{Greek}` or `\pN`.
+    fn unicode_class(&mut self) -> Result<(), String> {
+        let start = self.rest;
+        let Some(third) = start.chars().nth(2) else {
+            return Err(problem("invalid character class range", start));
+        };
+        let (name, length) = if third == '{' {
+            let end = start.find('}').ok_or_else(|| problem("invalid character class range", start))?;
+            (&start[3..end], end + 1)
+        } else {
+            (&start[2..2 + third.len_utf8()], 2 + third.len_utf8())
+        };
+        let mut negated = start.as_bytes()[1] == b'P';
+        let name = name.strip_prefix('^').map_or(name, |rest| {
+            negated = !negated;
+            rest
+        });
+        let spelled = match name {
+            "Any" => if negated { "[^\\x{0}-\\x{10FFFF}]" } else { "[\\x{0}-\\x{10FFFF}]" }.to_owned(),
+            _ => format!("\\{}{{{name}}}", if negated { 'P' } else { 'p' }),
+        };
+        let known = name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+            && name.starts_with(|first: char| first.is_ascii_uppercase())
+            && Regex::new(&spelled).is_ok();
+        if !known {
+            return Err(problem("invalid character class range", &start[..length]));
+        }
+        self.replace(length, &spelled);
+        Ok(())
+    }
+
+    fn escaped_character(&mut self) -> Result<char, String> {
+        let start = self.rest;
+        let mut characters = start[1..].chars();
+        let Some(first) = characters.next() else {
+            return Err("error parsing regexp: trailing backslash at end of expression: ``".to_owned());
+        };
+        let after = characters.as_str();
+        let refuse = |consumed: usize| Err(problem("invalid escape sequence", &start[..consumed.min(start.len())]));
+        let (character, length) = match first {
+            'a' => ('\u{7}', 2),
+            'f' => ('\u{c}', 2),
+            'n' => ('\n', 2),
+            'r' => ('\r', 2),
+            't' => ('\t', 2),
+            'v' => ('\u{b}', 2),
+            '0'..='7' => {
+                let digits = start[1..].bytes().take(3).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
+                if first != '0' && digits == 1 {
+                    return refuse(2);
+                }
+                let code = u32::from_str_radix(&start[1..=digits], 8).unwrap_or_default();
+                (char::from_u32(code).unwrap_or_default(), 1 + digits)
+            }
+            'x' if after.starts_with('{') => {
+                let Some(end) = after.find('}') else { return refuse(start.len()) };
+                let code = u32::from_str_radix(&after[1..end], 16).ok().and_then(char::from_u32);
+                match code {
+                    Some(character) if end > 1 => (character, end + 3),
+                    _ => return refuse(end + 3),
+                }
+            }
+            'x' => {
+                let code = after.get(..2).and_then(|digits| u32::from_str_radix(digits, 16).ok());
+                match code.and_then(char::from_u32) {
+                    Some(character) => (character, 4),
+                    None => return refuse(2 + after.chars().take(2).map(char::len_utf8).sum::<usize>()),
+                }
+            }
+            other if other.is_ascii() && !other.is_ascii_alphanumeric() => (other, 2),
+            other => return refuse(1 + other.len_utf8()),
+        };
+        self.take(length);
+        Ok(character)
+    }
+
+    fn class(&mut self) -> Result<(), String> {
+        let start = self.rest;
+        self.copy(1);
+        if self.rest.starts_with('^') {
+            self.copy(1);
+        }
+        let mut first = true;
+        loop {
+            let Some(next) = self.rest.chars().next() else { return Err(problem("missing closing ]", start)) };
+            if next == ']' && !first {
+                self.copy(1);
+                return Ok(());
+            }
+            first = false;
+            if self.rest.starts_with("[:")
+                && let Some(end) = self.rest[2..].find(":]")
+            {
+                let name = &self.rest[..end + 4];
+                if Regex::new(&format!("[{name}]")).is_err() {
+                    return Err(problem("invalid character class range", name));
+                }
+                self.copy(end + 4);
+                continue;
+            }
+            if self.rest.starts_with("\\p") || self.rest.starts_with("\\P") {
+                self.unicode_class()?;
+                continue;
+            }
+            if let Some(class) = perl_class(self.rest) {
+                self.replace(2, class);
+                continue;
+            }
+            let range = self.rest;
+            let low = self.class_character(start)?;
+            push_literal(&mut self.out, low);
+            if self.rest.len() >= 2 && self.rest.starts_with('-') && !self.rest.starts_with("-]") {
+                self.take(1);
+                let high = self.class_character(start)?;
+                if high < low {
+                    return Err(problem("invalid character class range", &range[..range.len() - self.rest.len()]));
+                }
+                self.out.push('-');
+                push_literal(&mut self.out, high);
+            }
+        }
+    }
+
+    fn class_character(&mut self, class: &str) -> Result<char, String> {
+        match self.rest.chars().next() {
+            None => Err(problem("missing closing ]", class)),
+            Some('\\') => self.escaped_character(),
+            Some(character) => {
+                self.take(character.len_utf8());
+                Ok(character)
+            }
+        }
+    }
+}
+
+/// The ASCII classes that Go means by `\d`, `\s`, `\w` and their opposites.
+fn perl_class(text: &str) -> Option<&'static str> {
+    match text.as_bytes() {
+        [b'\\', b'd', ..] => Some("[0-9]"),
+        [b'\\', b'D', ..] => Some("[^0-9]"),
+        [b'\\', b's', ..] => Some("[\\t\\n\\x0c\\r ]"),
+        [b'\\', b'S', ..] => Some("[^\\t\\n\\x0c\\r ]"),
+        [b'\\', b'w', ..] => Some("[0-9A-Za-z_]"),
+        [b'\\', b'W', ..] => Some("[^0-9A-Za-z_]"),
+        _ => None,
+    }
+}
+
+fn push_literal(out: &mut String, character: char) {
+    if character.is_ascii() && !character.is_ascii_alphanumeric() {
+        let _ = write!(out, "\\x{:02x}", character as u32);
+    } else {
+        out.push(character);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_in_go() {
+        let cases = [
+            (r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "abc-1", true),
+            (r"^\d+$", "\u{0661}", false),
+            (r"^\w+$", "a_1", true),
+            (r"^[[]$", "[", true),
+            (r"^[a-z&&b]+$", "a&b", true),
+            (r"^a{,2}$", "a{,2}", true),
+            (r"^x{2}$", "xx", true),
+            (r"\Qa.b\E", "a.b", true),
+            (r"\Qa.b\E", "axb", false),
+            (r"^[\w.-]+$", "a.b-c", true),
+            (r"^[^\d]$", "5", false),
+            (r"(?i)^abc$", "ABC", true),
+            (r"^\pL+$", "é", true),
+            (r"^\<$", "<", true),
+            (r"^[]a]$", "]", true),
+            (r"^\x41\101$", "AA", true),
+            (r"^a[\s]b$", "a b", true),
+        ];
+        for (pattern, text, expected) in cases {
+            assert_eq!(compile(pattern).unwrap().is_match(text), expected, "{pattern} on {text}");
+        }
+    }
+
+    #[test]
+    fn errors_read_as_go_words_them() {
+        let cases = [
+            ("(abc", "missing closing ): `(abc`"),
+            ("abc)", "unexpected ): `abc)`"),
+            ("[abc", "missing closing ]: `[abc`"),
+            ("*a", "missing argument to repetition operator: `*`"),
+            ("a**", "invalid nested repetition operator: `**`"),
+            ("a{1001}", "invalid repeat count: `{1001}`"),
+            ("(a{100}){100}", "invalid repeat count: `{100}`"),
+            ("(?=a)", "invalid or unsupported Perl syntax: `(?=`"),
+            ("(?!a)", "invalid or unsupported Perl syntax: `(?!`"),
+            (r"\y", r"invalid escape sequence: `\y`"),
+            (r"\1", r"invalid escape sequence: `\1`"),
+            ("[z-a]", "invalid character class range: `z-a`"),
+            (r"a\", "trailing backslash at end of expression: ``"),
+            (r"\p{Nope}", r"invalid character class range: `\p{Nope}`"),
+            ("(?<=a)", "invalid named capture: `(?<=a)`"),
+        ];
+        for (pattern, expected) in cases {
+            assert_eq!(compile(pattern).unwrap_err(), format!("error parsing regexp: {expected}"));
+        }
+    }
+
+    #[test]
+    fn a_bomb_is_refused_or_harmless() {
+        assert!(compile("((((a{10}){10}){10}){10}){10}").is_err());
+        assert!(compile(&"(".repeat(100_000)).is_err());
+        let regex = compile("^(a+)+$").unwrap();
+        assert!(!regex.is_match(&format!("{}b", "a".repeat(100_000))));
+    }
+}
