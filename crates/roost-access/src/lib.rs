@@ -6,6 +6,7 @@
 pub mod attributes;
 pub mod authorizer;
 pub mod rbac;
+pub mod token;
 pub mod user;
 
 pub use attributes::{Attributes, ResourceAttributes};

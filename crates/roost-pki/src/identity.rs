@@ -1,5 +1,7 @@
 //! The user behind a client certificate.
 
+use std::fmt::Write as _;
+
 use crate::Error;
 use crate::certificate::Certificate;
 
@@ -32,12 +34,15 @@ impl ClientIdentity {
                 return Err(Error::Identity(words));
             }
         };
-        let hash: String = certificate.fingerprint().iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut credential_id = String::from("X509SHA256=");
+        for byte in certificate.fingerprint() {
+            let _ = write!(credential_id, "{byte:02x}");
+        }
         Ok(Some(Self {
             name: subject.common_name.clone(),
             groups: subject.organizations().to_vec(),
             uid,
-            credential_id: format!("X509SHA256={hash}"),
+            credential_id,
         }))
     }
 }
