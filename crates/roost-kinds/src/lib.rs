@@ -7,6 +7,7 @@ pub mod bootstrap;
 #[rustfmt::skip]
 mod generated;
 pub mod json;
+pub mod protobuf;
 pub mod table;
 mod type_ref;
 mod zero;

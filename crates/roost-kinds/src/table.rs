@@ -9,6 +9,8 @@ pub struct Type {
     pub openapi: &'static str,
     /// The fields in Go's order.
     pub fields: &'static [Field],
+    /// The fields by protobuf number, as indices; empty when the declared order is the same.
+    pub wire: &'static [u8],
     /// Whether server-side apply owns the struct as a whole.
     pub atomic: bool,
     /// The fields that the OpenAPI document requires.
@@ -234,10 +236,15 @@ pub(crate) mod construct {
     pub(crate) const OMIT_ZERO: u8 = 8;
 
     pub(crate) const fn t(go: &'static str, openapi: &'static str, fields: &'static [Field]) -> Type {
-        Type { go, openapi, fields, atomic: false, required: &[] }
+        Type { go, openapi, fields, wire: &[], atomic: false, required: &[] }
     }
 
     impl Type {
+        pub(crate) const fn wire(mut self, order: &'static [u8]) -> Self {
+            self.wire = order;
+            self
+        }
+
         pub(crate) const fn atomic(mut self) -> Self {
             self.atomic = true;
             self

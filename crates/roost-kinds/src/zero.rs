@@ -73,9 +73,14 @@ pub(crate) fn value(shape: Shape, pointer: bool) -> Value {
     }
 }
 
-/// What Go writes for an entry of a list or map that nobody set.
+/// What Go writes for an entry of a list or map that nobody set. Bytes and wrapped lists come back from protobuf as empty
+/// ones, which is not the same as missing.
 pub(crate) fn element(element: &Element) -> Value {
-    value(element.ty, element.pointer)
+    match element.ty {
+        Shape::Bytes => Value::String(String::new()),
+        Shape::Items(_) => Value::Array(Vec::new()),
+        shape => value(shape, element.pointer),
+    }
 }
 
 /// Adds the fields that Go writes even when nobody set them.

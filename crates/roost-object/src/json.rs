@@ -13,7 +13,7 @@ use std::fmt::Display;
 use serde_json::{Map, Value};
 
 pub use reader::{Reader, SyntaxError};
-pub use source::{Kind, Number, Source};
+pub use source::{Kind, Number, Source, float_value};
 pub use type_meta::{TypeMeta, TypeMetaError, type_meta};
 pub use values::Values;
 

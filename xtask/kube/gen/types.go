@@ -160,15 +160,20 @@ func (t *typeTable) structure(goType reflect.Type, parent string) *structure {
 	added := &structure{goType: goType, rust: static, openapi: name, file: file}
 	t.types[goType] = added
 	facts := t.schemas[parent]
-	lines := []string{}
+	lines, numbers := []string{}, []int{}
 	for i := 0; i < goType.NumField(); i++ {
 		if line := t.field(goType.Field(i), facts, parent); line != "" {
 			lines = append(lines, "    "+line+",")
+			number, _ := protobufTag(goType.Field(i).Tag.Get("protobuf"))
+			numbers = append(numbers, number)
 		}
 	}
 	own := t.schemas[name]
 	head := fmt.Sprintf("pub(crate) static %s: Type = t(%q, %q, &[", static, goType.String(), name)
 	tail := "])"
+	if order := wireOrder(numbers); order != "" {
+		tail += fmt.Sprintf(".wire(&[%s])", order)
+	}
 	if own.MapType == "atomic" {
 		tail += ".atomic()"
 	}
@@ -177,6 +182,26 @@ func (t *typeTable) structure(goType reflect.Type, parent string) *structure {
 	}
 	added.lines = append(append([]string{head}, lines...), tail+";")
 	return added
+}
+
+// wireOrder lists the fields by protobuf number, when that is not the order in which they are declared.
+func wireOrder(numbers []int) string {
+	order := []int{}
+	for i, number := range numbers {
+		if number != 0 {
+			order = append(order, i)
+		}
+	}
+	byNumber := func(i, j int) bool { return numbers[order[i]] < numbers[order[j]] }
+	if sort.SliceIsSorted(order, byNumber) {
+		return ""
+	}
+	sort.Slice(order, byNumber)
+	words := []string{}
+	for _, i := range order {
+		words = append(words, strconv.Itoa(i))
+	}
+	return strings.Join(words, ", ")
 }
 
 func (t *typeTable) field(field reflect.StructField, facts schemaOf, parent string) string {

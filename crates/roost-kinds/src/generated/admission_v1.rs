@@ -17,7 +17,7 @@ pub(crate) static ADMISSION_V1_ADMISSION_REQUEST: Type = t("v1.AdmissionRequest"
     f("oldObject", "runtime.RawExtension", Shape::RawExtension, 10, OMIT_EMPTY),
     f("dryRun", "bool", Shape::Bool, 11, POINTER | OMIT_EMPTY),
     f("options", "runtime.RawExtension", Shape::RawExtension, 12, OMIT_EMPTY),
-]);
+]).wire(&[0, 1, 2, 3, 7, 8, 9, 10, 11, 12, 13, 14, 4, 5, 6]);
 pub(crate) static ADMISSION_V1_ADMISSION_RESPONSE: Type = t("v1.AdmissionResponse", "io.k8s.api.admission.v1.AdmissionResponse", &[
     f("uid", "types.UID", Shape::String, 1, 0),
     f("allowed", "bool", Shape::Bool, 2, 0),

@@ -73,7 +73,7 @@ pub(crate) static ADMISSIONREGISTRATION_V1_MUTATING_WEBHOOK: Type = t("v1.Mutati
     f("admissionReviewVersions", "[]string", Shape::List(&E0), 8, 0).list(ListType::Atomic),
     f("reinvocationPolicy", "v1.ReinvocationPolicyType", Shape::String, 10, POINTER | OMIT_EMPTY).words(&["IfNeeded", "Never"]),
     f("matchConditions", "[]v1.MatchCondition", Shape::List(&E10), 12, OMIT_EMPTY).patch("merge", "name").keys(&["name"]),
-]).required(&["name", "clientConfig", "sideEffects", "admissionReviewVersions"]);
+]).wire(&[0, 1, 2, 3, 5, 7, 8, 9, 4, 10, 6, 11]).required(&["name", "clientConfig", "sideEffects", "admissionReviewVersions"]);
 pub(crate) static ADMISSIONREGISTRATION_V1_MUTATING_WEBHOOK_CONFIGURATION: Type = t("v1.MutatingWebhookConfiguration", "io.k8s.api.admissionregistration.v1.MutatingWebhookConfiguration", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("metadata", "v1.ObjectMeta", Shape::Struct(&META_V1_OBJECT_META), 1, OMIT_EMPTY).default("{}"),
@@ -175,7 +175,7 @@ pub(crate) static ADMISSIONREGISTRATION_V1_VALIDATING_WEBHOOK: Type = t("v1.Vali
     f("timeoutSeconds", "int32", Shape::Int32, 7, POINTER | OMIT_EMPTY),
     f("admissionReviewVersions", "[]string", Shape::List(&E0), 8, 0).list(ListType::Atomic),
     f("matchConditions", "[]v1.MatchCondition", Shape::List(&E10), 11, OMIT_EMPTY).patch("merge", "name").keys(&["name"]),
-]).required(&["name", "clientConfig", "sideEffects", "admissionReviewVersions"]);
+]).wire(&[0, 1, 2, 3, 5, 7, 8, 9, 4, 6, 10]).required(&["name", "clientConfig", "sideEffects", "admissionReviewVersions"]);
 pub(crate) static ADMISSIONREGISTRATION_V1_VALIDATING_WEBHOOK_CONFIGURATION: Type = t("v1.ValidatingWebhookConfiguration", "io.k8s.api.admissionregistration.v1.ValidatingWebhookConfiguration", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("metadata", "v1.ObjectMeta", Shape::Struct(&META_V1_OBJECT_META), 1, OMIT_EMPTY).default("{}"),
@@ -200,4 +200,4 @@ pub(crate) static ADMISSIONREGISTRATION_V1_WEBHOOK_CLIENT_CONFIG: Type = t("v1.W
     f("url", "string", Shape::String, 3, POINTER | OMIT_EMPTY),
     f("service", "v1.ServiceReference", Shape::Struct(&ADMISSIONREGISTRATION_V1_SERVICE_REFERENCE), 1, POINTER | OMIT_EMPTY),
     f("caBundle", "[]uint8", Shape::Bytes, 2, OMIT_EMPTY),
-]);
+]).wire(&[1, 2, 0]);

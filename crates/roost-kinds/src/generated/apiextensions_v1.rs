@@ -79,7 +79,7 @@ pub(crate) static APIEXTENSIONS_V1_CUSTOM_RESOURCE_DEFINITION_VERSION: Type = t(
     f("subresources", "v1.CustomResourceSubresources", Shape::Struct(&APIEXTENSIONS_V1_CUSTOM_RESOURCE_SUBRESOURCES), 5, POINTER | OMIT_EMPTY),
     f("additionalPrinterColumns", "[]v1.CustomResourceColumnDefinition", Shape::List(&E35), 6, OMIT_EMPTY).list(ListType::Atomic),
     f("selectableFields", "[]v1.SelectableField", Shape::List(&E36), 9, OMIT_EMPTY).list(ListType::Atomic),
-]).required(&["name", "served", "storage"]);
+]).wire(&[0, 1, 2, 5, 6, 7, 3, 4, 8]).required(&["name", "served", "storage"]);
 pub(crate) static APIEXTENSIONS_V1_CUSTOM_RESOURCE_SUBRESOURCES: Type = t("v1.CustomResourceSubresources", "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceSubresources", &[
     f("status", "v1.CustomResourceSubresourceStatus", Shape::Struct(&APIEXTENSIONS_V1_CUSTOM_RESOURCE_SUBRESOURCE_STATUS), 1, POINTER | OMIT_EMPTY),
     f("scale", "v1.CustomResourceSubresourceScale", Shape::Struct(&APIEXTENSIONS_V1_CUSTOM_RESOURCE_SUBRESOURCE_SCALE), 2, POINTER | OMIT_EMPTY),
@@ -165,7 +165,7 @@ pub(crate) static APIEXTENSIONS_V1_WEBHOOK_CLIENT_CONFIG: Type = t("v1.WebhookCl
     f("url", "string", Shape::String, 3, POINTER | OMIT_EMPTY),
     f("service", "v1.ServiceReference", Shape::Struct(&APIEXTENSIONS_V1_SERVICE_REFERENCE), 1, POINTER | OMIT_EMPTY),
     f("caBundle", "[]uint8", Shape::Bytes, 2, OMIT_EMPTY),
-]);
+]).wire(&[1, 2, 0]);
 pub(crate) static APIEXTENSIONS_V1_WEBHOOK_CONVERSION: Type = t("v1.WebhookConversion", "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.WebhookConversion", &[
     f("clientConfig", "v1.WebhookClientConfig", Shape::Struct(&APIEXTENSIONS_V1_WEBHOOK_CLIENT_CONFIG), 2, POINTER | OMIT_EMPTY),
     f("conversionReviewVersions", "[]string", Shape::List(&E0), 3, 0).list(ListType::Atomic),

@@ -66,7 +66,7 @@ pub(crate) static APPS_V1_DEPLOYMENT_CONDITION: Type = t("v1.DeploymentCondition
     f("lastTransitionTime", "v1.Time", Shape::Time, 7, OMIT_EMPTY),
     f("reason", "string", Shape::String, 4, OMIT_EMPTY),
     f("message", "string", Shape::String, 5, OMIT_EMPTY),
-]).required(&["type", "status"]);
+]).wire(&[0, 1, 4, 5, 2, 3]).required(&["type", "status"]);
 pub(crate) static APPS_V1_DEPLOYMENT_LIST: Type = t("v1.DeploymentList", "io.k8s.api.apps.v1.DeploymentList", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("metadata", "v1.ListMeta", Shape::Struct(&META_V1_LIST_META), 1, OMIT_EMPTY).default("{}"),
@@ -92,7 +92,7 @@ pub(crate) static APPS_V1_DEPLOYMENT_STATUS: Type = t("v1.DeploymentStatus", "io
     f("terminatingReplicas", "int32", Shape::Int32, 9, POINTER | OMIT_EMPTY),
     f("conditions", "[]v1.DeploymentCondition", Shape::List(&E79), 6, OMIT_EMPTY).patch("merge", "type").keys(&["type"]),
     f("collisionCount", "int32", Shape::Int32, 8, POINTER | OMIT_EMPTY),
-]);
+]).wire(&[0, 1, 2, 4, 5, 7, 3, 8, 6]);
 pub(crate) static APPS_V1_DEPLOYMENT_STRATEGY: Type = t("v1.DeploymentStrategy", "io.k8s.api.apps.v1.DeploymentStrategy", &[
     f("type", "v1.DeploymentStrategyType", Shape::String, 1, OMIT_EMPTY).words(&["Recreate", "RollingUpdate"]),
     f("rollingUpdate", "v1.RollingUpdateDeployment", Shape::Struct(&APPS_V1_ROLLING_UPDATE_DEPLOYMENT), 2, POINTER | OMIT_EMPTY),
@@ -120,7 +120,7 @@ pub(crate) static APPS_V1_REPLICA_SET_SPEC: Type = t("v1.ReplicaSetSpec", "io.k8
     f("minReadySeconds", "int32", Shape::Int32, 4, OMIT_EMPTY),
     f("selector", "v1.LabelSelector", Shape::Struct(&META_V1_LABEL_SELECTOR), 2, POINTER),
     f("template", "v1.PodTemplateSpec", Shape::Struct(&CORE_V1_POD_TEMPLATE_SPEC), 3, OMIT_EMPTY).default("{}"),
-]).required(&["selector"]);
+]).wire(&[0, 2, 3, 1]).required(&["selector"]);
 pub(crate) static APPS_V1_REPLICA_SET_STATUS: Type = t("v1.ReplicaSetStatus", "io.k8s.api.apps.v1.ReplicaSetStatus", &[
     f("replicas", "int32", Shape::Int32, 1, 0).default("0"),
     f("fullyLabeledReplicas", "int32", Shape::Int32, 2, OMIT_EMPTY),
@@ -129,7 +129,7 @@ pub(crate) static APPS_V1_REPLICA_SET_STATUS: Type = t("v1.ReplicaSetStatus", "i
     f("terminatingReplicas", "int32", Shape::Int32, 7, POINTER | OMIT_EMPTY),
     f("observedGeneration", "int64", Shape::Int64, 3, OMIT_EMPTY),
     f("conditions", "[]v1.ReplicaSetCondition", Shape::List(&E81), 6, OMIT_EMPTY).patch("merge", "type").keys(&["type"]),
-]).required(&["replicas"]);
+]).wire(&[0, 1, 5, 2, 3, 6, 4]).required(&["replicas"]);
 pub(crate) static APPS_V1_ROLLING_UPDATE_DAEMON_SET: Type = t("v1.RollingUpdateDaemonSet", "io.k8s.api.apps.v1.RollingUpdateDaemonSet", &[
     f("maxUnavailable", "intstr.IntOrString", Shape::IntOrString, 1, POINTER | OMIT_EMPTY),
     f("maxSurge", "intstr.IntOrString", Shape::IntOrString, 2, POINTER | OMIT_EMPTY),

@@ -23,7 +23,7 @@ pub(crate) static AUDIT_V1_EVENT: Type = t("v1.Event", "io.k8s.apiserver.pkg.api
     f("requestReceivedTimestamp", "v1.MicroTime", Shape::MicroTime, 13, 0),
     f("stageTimestamp", "v1.MicroTime", Shape::MicroTime, 14, 0),
     f("annotations", "map[string]string", Shape::Map(&E0), 15, OMIT_EMPTY),
-]);
+]).wire(&[1, 2, 3, 4, 5, 6, 7, 9, 11, 12, 13, 14, 15, 16, 17, 10, 8]);
 pub(crate) static AUDIT_V1_EVENT_LIST: Type = t("v1.EventList", "io.k8s.apiserver.pkg.apis.audit.v1.EventList", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("metadata", "v1.ListMeta", Shape::Struct(&META_V1_LIST_META), 1, OMIT_EMPTY),

@@ -25,7 +25,7 @@ pub(crate) static AUTHENTICATION_V1_TOKEN_REQUEST_SPEC: Type = t("v1.TokenReques
     f("audiences", "[]string", Shape::List(&E0), 1, 0).list(ListType::Atomic),
     f("expirationSeconds", "int64", Shape::Int64, 4, POINTER),
     f("boundObjectRef", "v1.BoundObjectReference", Shape::Struct(&AUTHENTICATION_V1_BOUND_OBJECT_REFERENCE), 3, POINTER),
-]);
+]).wire(&[0, 2, 1]);
 pub(crate) static AUTHENTICATION_V1_TOKEN_REQUEST_STATUS: Type = t("v1.TokenRequestStatus", "io.k8s.api.authentication.v1.TokenRequestStatus", &[
     f("token", "string", Shape::String, 1, 0).default(r#""""#),
     f("expirationTimestamp", "v1.Time", Shape::Time, 2, 0),
@@ -45,7 +45,7 @@ pub(crate) static AUTHENTICATION_V1_TOKEN_REVIEW_STATUS: Type = t("v1.TokenRevie
     f("user", "v1.UserInfo", Shape::Struct(&AUTHENTICATION_V1_USER_INFO), 2, OMIT_EMPTY).default("{}"),
     f("audiences", "[]string", Shape::List(&E0), 4, OMIT_EMPTY).list(ListType::Atomic),
     f("error", "string", Shape::String, 3, OMIT_EMPTY),
-]);
+]).wire(&[0, 1, 3, 2]);
 pub(crate) static AUTHENTICATION_V1_USER_INFO: Type = t("v1.UserInfo", "io.k8s.api.authentication.v1.UserInfo", &[
     f("username", "string", Shape::String, 1, OMIT_EMPTY),
     f("uid", "string", Shape::String, 2, OMIT_EMPTY),

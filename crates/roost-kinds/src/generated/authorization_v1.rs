@@ -78,7 +78,7 @@ pub(crate) static AUTHORIZATION_V1_SUBJECT_ACCESS_REVIEW_STATUS: Type = t("v1.Su
     f("denied", "bool", Shape::Bool, 4, OMIT_EMPTY),
     f("reason", "string", Shape::String, 2, OMIT_EMPTY),
     f("evaluationError", "string", Shape::String, 3, OMIT_EMPTY),
-]).required(&["allowed"]);
+]).wire(&[0, 2, 3, 1]).required(&["allowed"]);
 pub(crate) static AUTHORIZATION_V1_SUBJECT_RULES_REVIEW_STATUS: Type = t("v1.SubjectRulesReviewStatus", "io.k8s.api.authorization.v1.SubjectRulesReviewStatus", &[
     f("resourceRules", "[]v1.ResourceRule", Shape::List(&E94), 1, 0).list(ListType::Atomic),
     f("nonResourceRules", "[]v1.NonResourceRule", Shape::List(&E95), 2, 0).list(ListType::Atomic),

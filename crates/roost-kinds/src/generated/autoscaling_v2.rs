@@ -71,7 +71,7 @@ pub(crate) static AUTOSCALING_V2_HPA_SCALING_RULES: Type = t("v2.HPAScalingRules
     f("selectPolicy", "v2.ScalingPolicySelect", Shape::String, 1, POINTER | OMIT_EMPTY),
     f("policies", "[]v2.HPAScalingPolicy", Shape::List(&E98), 2, OMIT_EMPTY).list(ListType::Atomic),
     f("tolerance", "resource.Quantity", Shape::Quantity, 4, POINTER | OMIT_EMPTY),
-]);
+]).wire(&[1, 2, 0, 3]);
 pub(crate) static AUTOSCALING_V2_METRIC_IDENTIFIER: Type = t("v2.MetricIdentifier", "io.k8s.api.autoscaling.v2.MetricIdentifier", &[
     f("name", "string", Shape::String, 1, 0).default(r#""""#),
     f("selector", "v1.LabelSelector", Shape::Struct(&META_V1_LABEL_SELECTOR), 2, POINTER | OMIT_EMPTY),
@@ -83,7 +83,7 @@ pub(crate) static AUTOSCALING_V2_METRIC_SPEC: Type = t("v2.MetricSpec", "io.k8s.
     f("resource", "v2.ResourceMetricSource", Shape::Struct(&AUTOSCALING_V2_RESOURCE_METRIC_SOURCE), 4, POINTER | OMIT_EMPTY),
     f("containerResource", "v2.ContainerResourceMetricSource", Shape::Struct(&AUTOSCALING_V2_CONTAINER_RESOURCE_METRIC_SOURCE), 7, POINTER | OMIT_EMPTY),
     f("external", "v2.ExternalMetricSource", Shape::Struct(&AUTOSCALING_V2_EXTERNAL_METRIC_SOURCE), 5, POINTER | OMIT_EMPTY),
-]).required(&["type"]);
+]).wire(&[0, 1, 2, 3, 5, 4]).required(&["type"]);
 pub(crate) static AUTOSCALING_V2_METRIC_STATUS: Type = t("v2.MetricStatus", "io.k8s.api.autoscaling.v2.MetricStatus", &[
     f("type", "v2.MetricSourceType", Shape::String, 1, 0).default(r#""""#),
     f("object", "v2.ObjectMetricStatus", Shape::Struct(&AUTOSCALING_V2_OBJECT_METRIC_STATUS), 2, POINTER | OMIT_EMPTY),
@@ -91,7 +91,7 @@ pub(crate) static AUTOSCALING_V2_METRIC_STATUS: Type = t("v2.MetricStatus", "io.
     f("resource", "v2.ResourceMetricStatus", Shape::Struct(&AUTOSCALING_V2_RESOURCE_METRIC_STATUS), 4, POINTER | OMIT_EMPTY),
     f("containerResource", "v2.ContainerResourceMetricStatus", Shape::Struct(&AUTOSCALING_V2_CONTAINER_RESOURCE_METRIC_STATUS), 7, POINTER | OMIT_EMPTY),
     f("external", "v2.ExternalMetricStatus", Shape::Struct(&AUTOSCALING_V2_EXTERNAL_METRIC_STATUS), 5, POINTER | OMIT_EMPTY),
-]).required(&["type"]);
+]).wire(&[0, 1, 2, 3, 5, 4]).required(&["type"]);
 pub(crate) static AUTOSCALING_V2_METRIC_TARGET: Type = t("v2.MetricTarget", "io.k8s.api.autoscaling.v2.MetricTarget", &[
     f("type", "v2.MetricTargetType", Shape::String, 1, 0).default(r#""""#),
     f("value", "resource.Quantity", Shape::Quantity, 2, POINTER | OMIT_EMPTY),

@@ -21,7 +21,7 @@ pub(crate) static BATCH_V1_CRON_JOB_SPEC: Type = t("v1.CronJobSpec", "io.k8s.api
     f("jobTemplate", "v1.JobTemplateSpec", Shape::Struct(&BATCH_V1_JOB_TEMPLATE_SPEC), 5, 0).default("{}"),
     f("successfulJobsHistoryLimit", "int32", Shape::Int32, 6, POINTER | OMIT_EMPTY),
     f("failedJobsHistoryLimit", "int32", Shape::Int32, 7, POINTER | OMIT_EMPTY),
-]).required(&["schedule", "jobTemplate"]);
+]).wire(&[0, 2, 3, 4, 5, 6, 7, 1]).required(&["schedule", "jobTemplate"]);
 pub(crate) static BATCH_V1_CRON_JOB_STATUS: Type = t("v1.CronJobStatus", "io.k8s.api.batch.v1.CronJobStatus", &[
     f("active", "[]v1.ObjectReference", Shape::List(&E105), 1, OMIT_EMPTY).list(ListType::Atomic),
     f("lastScheduleTime", "v1.Time", Shape::Time, 4, POINTER | OMIT_EMPTY),
@@ -63,7 +63,7 @@ pub(crate) static BATCH_V1_JOB_SPEC: Type = t("v1.JobSpec", "io.k8s.api.batch.v1
     f("suspend", "bool", Shape::Bool, 10, POINTER | OMIT_EMPTY),
     f("podReplacementPolicy", "v1.PodReplacementPolicy", Shape::String, 14, POINTER | OMIT_EMPTY).words(&["Failed", "TerminatingOrFailed"]),
     f("managedBy", "string", Shape::String, 15, POINTER | OMIT_EMPTY),
-]).required(&["template"]);
+]).wire(&[0, 1, 2, 8, 9, 10, 5, 11, 12, 13, 3, 6, 7, 14, 15, 4]).required(&["template"]);
 pub(crate) static BATCH_V1_JOB_STATUS: Type = t("v1.JobStatus", "io.k8s.api.batch.v1.JobStatus", &[
     f("conditions", "[]v1.JobCondition", Shape::List(&E107), 1, OMIT_EMPTY).patch("merge", "type").list(ListType::Atomic),
     f("startTime", "v1.Time", Shape::Time, 2, POINTER | OMIT_EMPTY),
@@ -76,7 +76,7 @@ pub(crate) static BATCH_V1_JOB_STATUS: Type = t("v1.JobStatus", "io.k8s.api.batc
     f("failedIndexes", "string", Shape::String, 10, POINTER | OMIT_EMPTY),
     f("uncountedTerminatedPods", "v1.UncountedTerminatedPods", Shape::Struct(&BATCH_V1_UNCOUNTED_TERMINATED_PODS), 8, POINTER | OMIT_EMPTY),
     f("ready", "int32", Shape::Int32, 9, POINTER | OMIT_EMPTY),
-]);
+]).wire(&[0, 1, 2, 3, 4, 5, 7, 9, 10, 8, 6]);
 pub(crate) static BATCH_V1_JOB_TEMPLATE_SPEC: Type = t("v1.JobTemplateSpec", "io.k8s.api.batch.v1.JobTemplateSpec", &[
     f("metadata", "v1.ObjectMeta", Shape::Struct(&META_V1_OBJECT_META), 1, OMIT_EMPTY).default("{}"),
     f("spec", "v1.JobSpec", Shape::Struct(&BATCH_V1_JOB_SPEC), 2, OMIT_EMPTY).default("{}"),

@@ -14,7 +14,7 @@ pub(crate) static CERTIFICATES_V1_CERTIFICATE_SIGNING_REQUEST_CONDITION: Type = 
     f("message", "string", Shape::String, 3, OMIT_EMPTY),
     f("lastUpdateTime", "v1.Time", Shape::Time, 4, OMIT_EMPTY),
     f("lastTransitionTime", "v1.Time", Shape::Time, 5, OMIT_EMPTY),
-]).required(&["type", "status"]);
+]).wire(&[0, 2, 3, 4, 5, 1]).required(&["type", "status"]);
 pub(crate) static CERTIFICATES_V1_CERTIFICATE_SIGNING_REQUEST_LIST: Type = t("v1.CertificateSigningRequestList", "io.k8s.api.certificates.v1.CertificateSigningRequestList", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("metadata", "v1.ListMeta", Shape::Struct(&META_V1_LIST_META), 1, OMIT_EMPTY).default("{}"),
@@ -29,7 +29,7 @@ pub(crate) static CERTIFICATES_V1_CERTIFICATE_SIGNING_REQUEST_SPEC: Type = t("v1
     f("uid", "string", Shape::String, 3, OMIT_EMPTY),
     f("groups", "[]string", Shape::List(&E0), 4, OMIT_EMPTY).list(ListType::Atomic),
     f("extra", "map[string]v1.ExtraValue", Shape::Map(&E1), 6, OMIT_EMPTY),
-]).required(&["request", "signerName"]);
+]).wire(&[0, 4, 5, 6, 3, 7, 1, 2]).required(&["request", "signerName"]);
 pub(crate) static CERTIFICATES_V1_CERTIFICATE_SIGNING_REQUEST_STATUS: Type = t("v1.CertificateSigningRequestStatus", "io.k8s.api.certificates.v1.CertificateSigningRequestStatus", &[
     f("conditions", "[]v1.CertificateSigningRequestCondition", Shape::List(&E111), 1, OMIT_EMPTY).keys(&["type"]),
     f("certificate", "[]uint8", Shape::Bytes, 2, OMIT_EMPTY),

@@ -85,7 +85,7 @@ pub(crate) static CORE_V1_CLUSTER_TRUST_BUNDLE_PROJECTION: Type = t("v1.ClusterT
     f("labelSelector", "v1.LabelSelector", Shape::Struct(&META_V1_LABEL_SELECTOR), 3, POINTER | OMIT_EMPTY),
     f("optional", "bool", Shape::Bool, 5, POINTER | OMIT_EMPTY),
     f("path", "string", Shape::String, 4, 0).default(r#""""#),
-]).required(&["path"]);
+]).wire(&[0, 1, 2, 4, 3]).required(&["path"]);
 pub(crate) static CORE_V1_COMPONENT_CONDITION: Type = t("v1.ComponentCondition", "io.k8s.api.core.v1.ComponentCondition", &[
     f("type", "v1.ComponentConditionType", Shape::String, 1, 0).default(r#""""#),
     f("status", "v1.ConditionStatus", Shape::String, 2, 0).default(r#""""#),
@@ -108,7 +108,7 @@ pub(crate) static CORE_V1_CONFIG_MAP: Type = t("v1.ConfigMap", "io.k8s.api.core.
     f("immutable", "bool", Shape::Bool, 4, POINTER | OMIT_EMPTY),
     f("data", "map[string]string", Shape::Map(&E0), 2, OMIT_EMPTY),
     f("binaryData", "map[string][]uint8", Shape::Map(&E200), 3, OMIT_EMPTY),
-]);
+]).wire(&[1, 3, 4, 2]);
 pub(crate) static CORE_V1_CONFIG_MAP_ENV_SOURCE: Type = t("v1.ConfigMapEnvSource", "io.k8s.api.core.v1.ConfigMapEnvSource", &[
     f("LocalObjectReference", "v1.LocalObjectReference", Shape::Struct(&CORE_V1_LOCAL_OBJECT_REFERENCE), 1, INLINE),
     f("optional", "bool", Shape::Bool, 2, POINTER | OMIT_EMPTY),
@@ -167,7 +167,7 @@ pub(crate) static CORE_V1_CONTAINER: Type = t("v1.Container", "io.k8s.api.core.v
     f("stdin", "bool", Shape::Bool, 16, OMIT_EMPTY),
     f("stdinOnce", "bool", Shape::Bool, 17, OMIT_EMPTY),
     f("tty", "bool", Shape::Bool, 18, OMIT_EMPTY),
-]).required(&["name"]);
+]).wire(&[0, 1, 2, 3, 4, 5, 7, 8, 12, 14, 15, 17, 18, 20, 21, 22, 23, 24, 6, 19, 13, 16, 9, 10, 11]).required(&["name"]);
 pub(crate) static CORE_V1_CONTAINER_EXTENDED_RESOURCE_REQUEST: Type = t("v1.ContainerExtendedResourceRequest", "io.k8s.api.core.v1.ContainerExtendedResourceRequest", &[
     f("containerName", "string", Shape::String, 1, 0).default(r#""""#),
     f("resourceName", "string", Shape::String, 2, 0).default(r#""""#),
@@ -291,7 +291,7 @@ pub(crate) static CORE_V1_ENDPOINT_ADDRESS: Type = t("v1.EndpointAddress", "io.k
     f("hostname", "string", Shape::String, 3, OMIT_EMPTY),
     f("nodeName", "string", Shape::String, 4, POINTER | OMIT_EMPTY),
     f("targetRef", "v1.ObjectReference", Shape::Struct(&CORE_V1_OBJECT_REFERENCE), 2, POINTER | OMIT_EMPTY),
-]).atomic().required(&["ip"]);
+]).wire(&[0, 3, 1, 2]).atomic().required(&["ip"]);
 pub(crate) static CORE_V1_ENDPOINT_PORT: Type = t("v1.EndpointPort", "io.k8s.api.core.v1.EndpointPort", &[
     f("name", "string", Shape::String, 1, OMIT_EMPTY),
     f("port", "int32", Shape::Int32, 2, 0).default("0"),
@@ -350,7 +350,7 @@ pub(crate) static CORE_V1_EPHEMERAL_CONTAINER_COMMON: Type = t("v1.EphemeralCont
     f("stdin", "bool", Shape::Bool, 16, OMIT_EMPTY),
     f("stdinOnce", "bool", Shape::Bool, 17, OMIT_EMPTY),
     f("tty", "bool", Shape::Bool, 18, OMIT_EMPTY),
-]);
+]).wire(&[0, 1, 2, 3, 4, 5, 7, 8, 12, 14, 15, 17, 18, 20, 21, 22, 23, 24, 6, 19, 13, 16, 9, 10, 11]);
 pub(crate) static CORE_V1_EPHEMERAL_VOLUME_SOURCE: Type = t("v1.EphemeralVolumeSource", "io.k8s.api.core.v1.EphemeralVolumeSource", &[
     f("volumeClaimTemplate", "v1.PersistentVolumeClaimTemplate", Shape::Struct(&CORE_V1_PERSISTENT_VOLUME_CLAIM_TEMPLATE), 1, POINTER | OMIT_EMPTY),
 ]);
@@ -486,7 +486,7 @@ pub(crate) static CORE_V1_ISCSI_PERSISTENT_VOLUME_SOURCE: Type = t("v1.ISCSIPers
     f("chapAuthSession", "bool", Shape::Bool, 11, OMIT_EMPTY),
     f("secretRef", "v1.SecretReference", Shape::Struct(&CORE_V1_SECRET_REFERENCE), 10, POINTER | OMIT_EMPTY),
     f("initiatorName", "string", Shape::String, 12, POINTER | OMIT_EMPTY),
-]).required(&["targetPortal", "iqn", "lun"]);
+]).wire(&[0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 10]).required(&["targetPortal", "iqn", "lun"]);
 pub(crate) static CORE_V1_ISCSI_VOLUME_SOURCE: Type = t("v1.ISCSIVolumeSource", "io.k8s.api.core.v1.ISCSIVolumeSource", &[
     f("targetPortal", "string", Shape::String, 1, 0).default(r#""""#),
     f("iqn", "string", Shape::String, 2, 0).default(r#""""#),
@@ -499,7 +499,7 @@ pub(crate) static CORE_V1_ISCSI_VOLUME_SOURCE: Type = t("v1.ISCSIVolumeSource", 
     f("chapAuthSession", "bool", Shape::Bool, 11, OMIT_EMPTY),
     f("secretRef", "v1.LocalObjectReference", Shape::Struct(&CORE_V1_LOCAL_OBJECT_REFERENCE), 10, POINTER | OMIT_EMPTY),
     f("initiatorName", "string", Shape::String, 12, POINTER | OMIT_EMPTY),
-]).required(&["targetPortal", "iqn", "lun"]);
+]).wire(&[0, 1, 2, 3, 4, 5, 6, 7, 9, 8, 10]).required(&["targetPortal", "iqn", "lun"]);
 pub(crate) static CORE_V1_KEY_TO_PATH: Type = t("v1.KeyToPath", "io.k8s.api.core.v1.KeyToPath", &[
     f("key", "string", Shape::String, 1, 0).default(r#""""#),
     f("path", "string", Shape::String, 2, 0).default(r#""""#),
@@ -676,7 +676,7 @@ pub(crate) static CORE_V1_NODE_SPEC: Type = t("v1.NodeSpec", "io.k8s.api.core.v1
     f("taints", "[]v1.Taint", Shape::List(&E212), 5, OMIT_EMPTY).list(ListType::Atomic),
     f("configSource", "v1.NodeConfigSource", Shape::Struct(&CORE_V1_NODE_CONFIG_SOURCE), 6, POINTER | OMIT_EMPTY),
     f("externalID", "string", Shape::String, 2, OMIT_EMPTY),
-]);
+]).wire(&[0, 6, 2, 3, 4, 5, 1]);
 pub(crate) static CORE_V1_NODE_STATUS: Type = t("v1.NodeStatus", "io.k8s.api.core.v1.NodeStatus", &[
     f("capacity", "v1.ResourceList", Shape::Map(&E47), 1, OMIT_EMPTY),
     f("allocatable", "v1.ResourceList", Shape::Map(&E47), 2, OMIT_EMPTY),
@@ -757,4 +757,4 @@ pub(crate) static CORE_V1_PERSISTENT_VOLUME_CLAIM_SPEC: Type = t("v1.PersistentV
     f("dataSource", "v1.TypedLocalObjectReference", Shape::Struct(&CORE_V1_TYPED_LOCAL_OBJECT_REFERENCE), 7, POINTER | OMIT_EMPTY),
     f("dataSourceRef", "v1.TypedObjectReference", Shape::Struct(&CORE_V1_TYPED_OBJECT_REFERENCE), 8, POINTER | OMIT_EMPTY),
     f("volumeAttributesClassName", "string", Shape::String, 9, POINTER | OMIT_EMPTY),
-]);
+]).wire(&[0, 2, 3, 1, 4, 5, 6, 7, 8]);

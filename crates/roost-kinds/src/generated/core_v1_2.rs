@@ -117,7 +117,7 @@ pub(crate) static CORE_V1_POD_CONDITION: Type = t("v1.PodCondition", "io.k8s.api
     f("lastTransitionTime", "v1.Time", Shape::Time, 4, OMIT_EMPTY),
     f("reason", "string", Shape::String, 5, OMIT_EMPTY),
     f("message", "string", Shape::String, 6, OMIT_EMPTY),
-]).required(&["type", "status"]);
+]).wire(&[0, 2, 3, 4, 5, 6, 1]).required(&["type", "status"]);
 pub(crate) static CORE_V1_POD_DNS_CONFIG: Type = t("v1.PodDNSConfig", "io.k8s.api.core.v1.PodDNSConfig", &[
     f("nameservers", "[]string", Shape::List(&E0), 1, OMIT_EMPTY).list(ListType::Atomic),
     f("searches", "[]string", Shape::List(&E0), 2, OMIT_EMPTY).list(ListType::Atomic),
@@ -204,7 +204,7 @@ pub(crate) static CORE_V1_POD_SECURITY_CONTEXT: Type = t("v1.PodSecurityContext"
     f("seccompProfile", "v1.SeccompProfile", Shape::Struct(&CORE_V1_SECCOMP_PROFILE), 10, POINTER | OMIT_EMPTY),
     f("appArmorProfile", "v1.AppArmorProfile", Shape::Struct(&CORE_V1_APP_ARMOR_PROFILE), 11, POINTER | OMIT_EMPTY),
     f("seLinuxChangePolicy", "v1.PodSELinuxChangePolicy", Shape::String, 13, POINTER | OMIT_EMPTY),
-]);
+]).wire(&[0, 2, 4, 5, 7, 3, 8, 1, 9, 10, 11, 6, 12]);
 pub(crate) static CORE_V1_POD_SPEC: Type = t("v1.PodSpec", "io.k8s.api.core.v1.PodSpec", &[
     f("volumes", "[]v1.Volume", Shape::List(&E48), 1, OMIT_EMPTY).patch("merge,retainKeys", "name").keys(&["name"]),
     f("initContainers", "[]v1.Container", Shape::List(&E60), 20, OMIT_EMPTY).patch("merge", "name").keys(&["name"]),
@@ -248,7 +248,7 @@ pub(crate) static CORE_V1_POD_SPEC: Type = t("v1.PodSpec", "io.k8s.api.core.v1.P
     f("resources", "v1.ResourceRequirements", Shape::Struct(&CORE_V1_RESOURCE_REQUIREMENTS), 40, POINTER | OMIT_EMPTY),
     f("hostnameOverride", "string", Shape::String, 41, POINTER | OMIT_EMPTY),
     f("schedulingGroup", "v1.PodSchedulingGroup", Shape::Struct(&CORE_V1_POD_SCHEDULING_GROUP), 43, POINTER | OMIT_EMPTY),
-]).required(&["containers"]);
+]).wire(&[0, 2, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 17, 18, 19, 20, 21, 22, 1, 11, 23, 24, 25, 26, 27, 16, 28, 29, 30, 31, 32, 33, 3, 34, 35, 36, 37, 38, 39, 40, 41]).required(&["containers"]);
 pub(crate) static CORE_V1_POD_STATUS: Type = t("v1.PodStatus", "io.k8s.api.core.v1.PodStatus", &[
     f("observedGeneration", "int64", Shape::Int64, 17, OMIT_EMPTY),
     f("phase", "v1.PodPhase", Shape::String, 1, OMIT_EMPTY).words(&["Failed", "Pending", "Running", "Succeeded", "Unknown"]),
@@ -271,7 +271,7 @@ pub(crate) static CORE_V1_POD_STATUS: Type = t("v1.PodStatus", "io.k8s.api.core.
     f("allocatedResources", "v1.ResourceList", Shape::Map(&E47), 19, OMIT_EMPTY),
     f("resources", "v1.ResourceRequirements", Shape::Struct(&CORE_V1_RESOURCE_REQUIREMENTS), 20, POINTER | OMIT_EMPTY),
     f("nodeAllocatableResourceClaimStatuses", "[]v1.NodeAllocatableResourceClaimStatus", Shape::List(&E230), 21, OMIT_EMPTY).list(ListType::Atomic),
-]);
+]).wire(&[1, 2, 3, 4, 6, 8, 10, 12, 13, 11, 5, 9, 14, 15, 16, 7, 0, 17, 18, 19, 20]);
 pub(crate) static CORE_V1_POD_STATUS_RESULT: Type = t("v1.PodStatusResult", "io.k8s.api.core.v1.PodStatusResult", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("metadata", "v1.ObjectMeta", Shape::Struct(&META_V1_OBJECT_META), 1, OMIT_EMPTY),
@@ -381,7 +381,7 @@ pub(crate) static CORE_V1_REPLICATION_CONTROLLER_SPEC: Type = t("v1.ReplicationC
     f("minReadySeconds", "int32", Shape::Int32, 4, OMIT_EMPTY).default("0"),
     f("selector", "map[string]string", Shape::Map(&E0), 2, OMIT_EMPTY).atomic(),
     f("template", "v1.PodTemplateSpec", Shape::Struct(&CORE_V1_POD_TEMPLATE_SPEC), 3, POINTER | OMIT_EMPTY),
-]);
+]).wire(&[0, 2, 3, 1]);
 pub(crate) static CORE_V1_REPLICATION_CONTROLLER_STATUS: Type = t("v1.ReplicationControllerStatus", "io.k8s.api.core.v1.ReplicationControllerStatus", &[
     f("replicas", "int32", Shape::Int32, 1, 0).default("0"),
     f("fullyLabeledReplicas", "int32", Shape::Int32, 2, OMIT_EMPTY),
@@ -389,7 +389,7 @@ pub(crate) static CORE_V1_REPLICATION_CONTROLLER_STATUS: Type = t("v1.Replicatio
     f("availableReplicas", "int32", Shape::Int32, 5, OMIT_EMPTY),
     f("observedGeneration", "int64", Shape::Int64, 3, OMIT_EMPTY),
     f("conditions", "[]v1.ReplicationControllerCondition", Shape::List(&E233), 6, OMIT_EMPTY).patch("merge", "type").keys(&["type"]),
-]).required(&["replicas"]);
+]).wire(&[0, 1, 4, 2, 3, 5]).required(&["replicas"]);
 pub(crate) static CORE_V1_RESOURCE_CLAIM: Type = t("v1.ResourceClaim", "io.k8s.api.core.v1.ResourceClaim", &[
     f("name", "string", Shape::String, 1, 0).default(r#""""#),
     f("request", "string", Shape::String, 2, OMIT_EMPTY),
@@ -476,7 +476,7 @@ pub(crate) static CORE_V1_SECRET: Type = t("v1.Secret", "io.k8s.api.core.v1.Secr
     f("data", "map[string][]uint8", Shape::Map(&E200), 2, OMIT_EMPTY),
     f("stringData", "map[string]string", Shape::Map(&E0), 4, OMIT_EMPTY),
     f("type", "v1.SecretType", Shape::String, 3, OMIT_EMPTY),
-]);
+]).wire(&[1, 3, 5, 4, 2]);
 pub(crate) static CORE_V1_SECRET_ENV_SOURCE: Type = t("v1.SecretEnvSource", "io.k8s.api.core.v1.SecretEnvSource", &[
     f("LocalObjectReference", "v1.LocalObjectReference", Shape::Struct(&CORE_V1_LOCAL_OBJECT_REFERENCE), 1, INLINE),
     f("optional", "bool", Shape::Bool, 2, POINTER | OMIT_EMPTY),
@@ -519,7 +519,7 @@ pub(crate) static CORE_V1_SECURITY_CONTEXT: Type = t("v1.SecurityContext", "io.k
     f("procMount", "v1.ProcMountType", Shape::String, 9, POINTER | OMIT_EMPTY).words(&["Default", "Unmasked"]),
     f("seccompProfile", "v1.SeccompProfile", Shape::Struct(&CORE_V1_SECCOMP_PROFILE), 11, POINTER | OMIT_EMPTY),
     f("appArmorProfile", "v1.AppArmorProfile", Shape::Struct(&CORE_V1_APP_ARMOR_PROFILE), 12, POINTER | OMIT_EMPTY),
-]);
+]).wire(&[0, 1, 2, 4, 6, 7, 8, 5, 9, 3, 10, 11]);
 pub(crate) static CORE_V1_SERIALIZED_REFERENCE: Type = t("v1.SerializedReference", "io.k8s.api.core.v1.SerializedReference", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("reference", "v1.ObjectReference", Shape::Struct(&CORE_V1_OBJECT_REFERENCE), 1, OMIT_EMPTY),
@@ -559,7 +559,7 @@ pub(crate) static CORE_V1_SERVICE_PORT: Type = t("v1.ServicePort", "io.k8s.api.c
     f("port", "int32", Shape::Int32, 3, 0).default("0"),
     f("targetPort", "intstr.IntOrString", Shape::IntOrString, 4, OMIT_EMPTY),
     f("nodePort", "int32", Shape::Int32, 5, OMIT_EMPTY),
-]).required(&["port"]);
+]).wire(&[0, 1, 3, 4, 5, 2]).required(&["port"]);
 pub(crate) static CORE_V1_SERVICE_PROXY_OPTIONS: Type = t("v1.ServiceProxyOptions", "io.k8s.api.core.v1.ServiceProxyOptions", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("path", "string", Shape::String, 1, OMIT_EMPTY),
@@ -585,7 +585,7 @@ pub(crate) static CORE_V1_SERVICE_SPEC: Type = t("v1.ServiceSpec", "io.k8s.api.c
     f("loadBalancerClass", "string", Shape::String, 21, POINTER | OMIT_EMPTY),
     f("internalTrafficPolicy", "v1.ServiceInternalTrafficPolicy", Shape::String, 22, POINTER | OMIT_EMPTY).words(&["Cluster", "Local"]),
     f("trafficDistribution", "string", Shape::String, 23, POINTER | OMIT_EMPTY),
-]);
+]).wire(&[0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 3, 14, 16, 17, 18, 19]);
 pub(crate) static CORE_V1_SERVICE_STATUS: Type = t("v1.ServiceStatus", "io.k8s.api.core.v1.ServiceStatus", &[
     f("loadBalancer", "v1.LoadBalancerStatus", Shape::Struct(&CORE_V1_LOAD_BALANCER_STATUS), 1, OMIT_EMPTY).default("{}"),
     f("conditions", "[]v1.Condition", Shape::List(&E19), 2, OMIT_EMPTY).patch("merge", "type").keys(&["type"]),
@@ -681,7 +681,7 @@ pub(crate) static CORE_V1_VOLUME_MOUNT: Type = t("v1.VolumeMount", "io.k8s.api.c
     f("subPath", "string", Shape::String, 4, OMIT_EMPTY),
     f("mountPropagation", "v1.MountPropagationMode", Shape::String, 5, POINTER | OMIT_EMPTY).words(&["Bidirectional", "HostToContainer", "None"]),
     f("subPathExpr", "string", Shape::String, 6, OMIT_EMPTY),
-]).required(&["name", "mountPath"]);
+]).wire(&[0, 1, 3, 4, 5, 6, 2]).required(&["name", "mountPath"]);
 pub(crate) static CORE_V1_VOLUME_MOUNT_STATUS: Type = t("v1.VolumeMountStatus", "io.k8s.api.core.v1.VolumeMountStatus", &[
     f("name", "string", Shape::String, 1, 0).default(r#""""#),
     f("mountPath", "string", Shape::String, 2, 0).default(r#""""#),
@@ -735,7 +735,7 @@ pub(crate) static CORE_V1_VOLUME_SOURCE: Type = t("v1.VolumeSource", "io.k8s.api
     f("csi", "v1.CSIVolumeSource", Shape::Struct(&CORE_V1_CSI_VOLUME_SOURCE), 28, POINTER | OMIT_EMPTY),
     f("ephemeral", "v1.EphemeralVolumeSource", Shape::Struct(&CORE_V1_EPHEMERAL_VOLUME_SOURCE), 29, POINTER | OMIT_EMPTY),
     f("image", "v1.ImageVolumeSource", Shape::Struct(&CORE_V1_IMAGE_VOLUME_SOURCE), 30, POINTER | OMIT_EMPTY),
-]);
+]).wire(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 24, 25, 23, 26, 27, 28, 29]);
 pub(crate) static CORE_V1_VOLUME_STATUS: Type = t("v1.VolumeStatus", "io.k8s.api.core.v1.VolumeStatus", &[
     f("image", "v1.ImageVolumeStatus", Shape::Struct(&CORE_V1_IMAGE_VOLUME_STATUS), 1, POINTER | OMIT_EMPTY),
 ]);

@@ -32,7 +32,7 @@ pub(crate) static DISCOVERY_V1_ENDPOINT_SLICE: Type = t("v1.EndpointSlice", "io.
     f("addressType", "v1.AddressType", Shape::String, 4, 0).default(r#""""#).words(&["FQDN", "IPv4", "IPv6"]),
     f("endpoints", "[]v1.Endpoint", Shape::List(&E116), 2, 0).list(ListType::Atomic),
     f("ports", "[]v1.EndpointPort", Shape::List(&E117), 3, 0).list(ListType::Atomic),
-]).required(&["addressType"]);
+]).wire(&[1, 3, 4, 2]).required(&["addressType"]);
 pub(crate) static DISCOVERY_V1_ENDPOINT_SLICE_LIST: Type = t("v1.EndpointSliceList", "io.k8s.api.discovery.v1.EndpointSliceList", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("metadata", "v1.ListMeta", Shape::Struct(&META_V1_LIST_META), 1, OMIT_EMPTY).default("{}"),

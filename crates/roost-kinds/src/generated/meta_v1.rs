@@ -23,7 +23,7 @@ pub(crate) static META_V1_API_RESOURCE: Type = t("v1.APIResource", "io.k8s.apima
     f("shortNames", "[]string", Shape::List(&E0), 5, OMIT_EMPTY).list(ListType::Atomic),
     f("categories", "[]string", Shape::List(&E0), 7, OMIT_EMPTY).list(ListType::Atomic),
     f("storageVersionHash", "string", Shape::String, 10, OMIT_EMPTY),
-]).required(&["name", "singularName", "namespaced", "kind", "verbs"]);
+]).wire(&[0, 2, 5, 6, 7, 1, 8, 3, 4, 9]).required(&["name", "singularName", "namespaced", "kind", "verbs"]);
 pub(crate) static META_V1_API_RESOURCE_LIST: Type = t("v1.APIResourceList", "io.k8s.apimachinery.pkg.apis.meta.v1.APIResourceList", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("groupVersion", "string", Shape::String, 1, 0).default(r#""""#),
@@ -109,7 +109,7 @@ pub(crate) static META_V1_LIST_OPTIONS: Type = t("v1.ListOptions", "io.k8s.apima
     f("continue", "string", Shape::String, 8, OMIT_EMPTY),
     f("sendInitialEvents", "bool", Shape::Bool, 11, POINTER | OMIT_EMPTY),
     f("shardSelector", "string", Shape::String, 15, OMIT_EMPTY),
-]);
+]).wire(&[1, 2, 3, 5, 7, 8, 9, 4, 6, 10, 11]);
 pub(crate) static META_V1_MANAGED_FIELDS_ENTRY: Type = t("v1.ManagedFieldsEntry", "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry", &[
     f("manager", "string", Shape::String, 1, OMIT_EMPTY),
     f("operation", "v1.ManagedFieldsOperationType", Shape::String, 2, OMIT_EMPTY),
@@ -143,7 +143,7 @@ pub(crate) static META_V1_OWNER_REFERENCE: Type = t("v1.OwnerReference", "io.k8s
     f("uid", "types.UID", Shape::String, 4, 0).default(r#""""#),
     f("controller", "bool", Shape::Bool, 6, POINTER | OMIT_EMPTY),
     f("blockOwnerDeletion", "bool", Shape::Bool, 7, POINTER | OMIT_EMPTY),
-]).atomic().required(&["apiVersion", "kind", "name", "uid"]);
+]).wire(&[1, 2, 3, 0, 4, 5]).atomic().required(&["apiVersion", "kind", "name", "uid"]);
 pub(crate) static META_V1_PARTIAL_OBJECT_METADATA: Type = t("v1.PartialObjectMetadata", "io.k8s.apimachinery.pkg.apis.meta.v1.PartialObjectMetadata", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("metadata", "v1.ObjectMeta", Shape::Struct(&META_V1_OBJECT_META), 1, OMIT_EMPTY),
@@ -192,7 +192,7 @@ pub(crate) static META_V1_STATUS_DETAILS: Type = t("v1.StatusDetails", "io.k8s.a
     f("uid", "types.UID", Shape::String, 6, OMIT_EMPTY),
     f("causes", "[]v1.StatusCause", Shape::List(&E2), 4, OMIT_EMPTY).list(ListType::Atomic),
     f("retryAfterSeconds", "int32", Shape::Int32, 5, OMIT_EMPTY),
-]);
+]).wire(&[0, 1, 2, 4, 5, 3]);
 pub(crate) static META_V1_TABLE: Type = t("v1.Table", "io.k8s.apimachinery.pkg.apis.meta.v1.Table", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("metadata", "v1.ListMeta", Shape::Struct(&META_V1_LIST_META), 0, OMIT_EMPTY),

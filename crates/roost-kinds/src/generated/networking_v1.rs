@@ -5,7 +5,7 @@ pub(crate) static NETWORKING_V1_HTTP_INGRESS_PATH: Type = t("v1.HTTPIngressPath"
     f("path", "string", Shape::String, 1, OMIT_EMPTY),
     f("pathType", "v1.PathType", Shape::String, 3, POINTER).words(&["Exact", "ImplementationSpecific", "Prefix"]),
     f("backend", "v1.IngressBackend", Shape::Struct(&NETWORKING_V1_INGRESS_BACKEND), 2, 0).default("{}"),
-]).required(&["pathType", "backend"]);
+]).wire(&[0, 2, 1]).required(&["pathType", "backend"]);
 pub(crate) static NETWORKING_V1_HTTP_INGRESS_RULE_VALUE: Type = t("v1.HTTPIngressRuleValue", "io.k8s.api.networking.v1.HTTPIngressRuleValue", &[
     f("paths", "[]v1.HTTPIngressPath", Shape::List(&E135), 1, 0).list(ListType::Atomic),
 ]).required(&["paths"]);
@@ -18,7 +18,7 @@ pub(crate) static NETWORKING_V1_INGRESS: Type = t("v1.Ingress", "io.k8s.api.netw
 pub(crate) static NETWORKING_V1_INGRESS_BACKEND: Type = t("v1.IngressBackend", "io.k8s.api.networking.v1.IngressBackend", &[
     f("service", "v1.IngressServiceBackend", Shape::Struct(&NETWORKING_V1_INGRESS_SERVICE_BACKEND), 4, POINTER | OMIT_EMPTY),
     f("resource", "v1.TypedLocalObjectReference", Shape::Struct(&CORE_V1_TYPED_LOCAL_OBJECT_REFERENCE), 3, POINTER | OMIT_EMPTY),
-]);
+]).wire(&[1, 0]);
 pub(crate) static NETWORKING_V1_INGRESS_CLASS: Type = t("v1.IngressClass", "io.k8s.api.networking.v1.IngressClass", &[
     f("TypeMeta", "v1.TypeMeta", Shape::Struct(&META_V1_TYPE_META), 0, INLINE),
     f("metadata", "v1.ObjectMeta", Shape::Struct(&META_V1_OBJECT_META), 1, OMIT_EMPTY).default("{}"),
@@ -74,7 +74,7 @@ pub(crate) static NETWORKING_V1_INGRESS_SPEC: Type = t("v1.IngressSpec", "io.k8s
     f("defaultBackend", "v1.IngressBackend", Shape::Struct(&NETWORKING_V1_INGRESS_BACKEND), 1, POINTER | OMIT_EMPTY),
     f("tls", "[]v1.IngressTLS", Shape::List(&E134), 2, OMIT_EMPTY).list(ListType::Atomic),
     f("rules", "[]v1.IngressRule", Shape::List(&E136), 3, OMIT_EMPTY).list(ListType::Atomic),
-]);
+]).wire(&[1, 2, 3, 0]);
 pub(crate) static NETWORKING_V1_INGRESS_STATUS: Type = t("v1.IngressStatus", "io.k8s.api.networking.v1.IngressStatus", &[
     f("loadBalancer", "v1.IngressLoadBalancerStatus", Shape::Struct(&NETWORKING_V1_INGRESS_LOAD_BALANCER_STATUS), 1, OMIT_EMPTY).default("{}"),
 ]);

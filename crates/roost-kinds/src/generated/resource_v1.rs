@@ -9,7 +9,7 @@ pub(crate) static RESOURCE_V1_ALLOCATED_DEVICE_STATUS: Type = t("v1.AllocatedDev
     f("conditions", "[]v1.Condition", Shape::List(&E19), 4, 0).keys(&["type"]),
     f("data", "runtime.RawExtension", Shape::RawExtension, 5, POINTER | OMIT_EMPTY),
     f("networkData", "v1.NetworkDeviceData", Shape::Struct(&RESOURCE_V1_NETWORK_DEVICE_DATA), 6, POINTER | OMIT_EMPTY),
-]).required(&["driver", "pool", "device"]);
+]).wire(&[0, 1, 2, 4, 5, 6, 3]).required(&["driver", "pool", "device"]);
 pub(crate) static RESOURCE_V1_ALLOCATION_RESULT: Type = t("v1.AllocationResult", "io.k8s.api.resource.v1.AllocationResult", &[
     f("devices", "v1.DeviceAllocationResult", Shape::Struct(&RESOURCE_V1_DEVICE_ALLOCATION_RESULT), 1, OMIT_EMPTY).default("{}"),
     f("nodeSelector", "v1.NodeSelector", Shape::Struct(&CORE_V1_NODE_SELECTOR), 3, POINTER | OMIT_EMPTY),

@@ -58,7 +58,7 @@ impl Number<'_> {
 }
 
 /// A floating-point number as the value that Go would write for it, in which whole numbers have no fraction.
-pub(super) fn float_value(number: f64) -> Option<Value> {
+pub fn float_value(number: f64) -> Option<Value> {
     /// Above this, not every whole number has its own floating-point number.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if !number.is_finite() {
