@@ -9,6 +9,7 @@ pub mod address_range;
 pub mod check;
 pub mod core;
 pub mod fill;
+pub mod network;
 pub mod shown;
 
 use roost_object::Value;
@@ -111,7 +112,7 @@ pub fn of(group: &str, kind: &str) -> &'static Rules {
 }
 
 /// One table an area.
-static TABLES: &[&[Rules]] = &[core::TABLE];
+static TABLES: &[&[Rules]] = &[core::TABLE, network::TABLE];
 
 /// The usual `prepare_create`: status is the server's to write.
 pub fn drop_status(new: &mut Value) {
