@@ -49,7 +49,8 @@ impl Variables {
         let mut rest = text;
         while let Some((before, after)) = rest.split_once("${") {
             expanded.push_str(before);
-            let (name, after) = after.split_once('}').ok_or_else(|| SubstitutionError::Unfinished(text.to_owned()))?;
+            let end = closing_brace(after).ok_or_else(|| SubstitutionError::Unfinished(text.to_owned()))?;
+            let (name, after) = (&after[..end], &after[end + 1..]);
             expanded.push_str(&self.value(name, depth)?);
             rest = after;
         }

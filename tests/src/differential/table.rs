@@ -250,7 +250,7 @@ pub struct Collect {
     /// How many events to wait for; without it, the watch is read to its end.
     #[serde(default)]
     pub events: Option<usize>,
-    /// Whether bookmarks are events; they come at random times otherwise.
+    /// Whether the bookmark after the initial events is an event; other bookmarks come at random times.
     #[serde(default)]
     pub bookmarks: bool,
 }

@@ -81,7 +81,8 @@ impl Watch {
 }
 
 fn keep(event: Value, collect: &Collect, found: &mut Vec<Value>) {
-    if collect.bookmarks || event["type"] != "BOOKMARK" {
+    let ends_initial_events = event.pointer("/object/metadata/annotations/k8s.io~1initial-events-end").is_some();
+    if event["type"] != "BOOKMARK" || collect.bookmarks && ends_initial_events {
         found.push(event);
     }
 }

@@ -19,6 +19,8 @@ const NODE_PORTS: std::ops::RangeInclusive<u64> = 30_000..=32_767;
 static GENERATED: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#""generateName":"([^"$]+)""#).expect("the pattern is a constant"));
 
+static AGE: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^(\d+[smhdy]){1,2}$").expect("the pattern is a constant"));
+
 /// What was seen on one server in one sequence.
 #[derive(Debug, Default)]
 pub struct Normalizer {
@@ -84,9 +86,22 @@ impl Normalizer {
         for (key, value) in fields.iter_mut() {
             self.field(key, value);
         }
+        self.keys(fields);
         // Stock orders the managers by the second of their last write, which depends on the speed of the run.
         if let Some(Value::Array(managers)) = fields.get_mut("managedFields") {
             managers.sort_by_cached_key(Value::to_string);
+        }
+    }
+
+    /// The keys of owned list items hold what is random, too.
+    fn keys(&mut self, fields: &mut Map<String, Value>) {
+        let is_item = |key: &String| key.starts_with("k:{") || key.starts_with("v:");
+        let items: Vec<String> = fields.keys().filter(|key| is_item(key)).cloned().collect();
+        for key in items {
+            let replaced = self.text(&key);
+            if let Some(value) = fields.remove(&key) {
+                fields.insert(replaced, value);
+            }
         }
     }
 
@@ -108,10 +123,18 @@ impl Normalizer {
                     *value = Value::from(format!("<port {}>", self.ports.number(&port.to_string())));
                 }
             }
+            ("cells", Value::Array(cells)) => cells.iter_mut().for_each(|cell| self.cell(cell)),
             ("certificate", Value::String(certificate)) => {
                 *certificate = credentials::describe_certificate(certificate)
             }
             _ => self.value(value),
+        }
+    }
+
+    fn cell(&mut self, cell: &mut Value) {
+        match cell {
+            Value::String(text) if AGE.is_match(text) => "<age>".clone_into(text),
+            other => self.value(other),
         }
     }
 

@@ -15,7 +15,7 @@ const SECONDS: std::ops::Range<u64> = 1_600_000_000..4_000_000_000;
 pub fn describe(body: &[u8]) -> Value {
     match body.strip_prefix(MAGIC) {
         Some(message) => json!({"protobuf": message_of(message, LARGEST_DEPTH).unwrap_or_else(|| bytes_of(message))}),
-        None => json!({"without the prefix": bytes_of(body)}),
+        None => json!({"without the prefix": message_of(body, LARGEST_DEPTH).unwrap_or_else(|| bytes_of(body))}),
     }
 }
 
