@@ -82,7 +82,8 @@ pub enum CommitError {
         /// The object as it stands, if it exists.
         current: Option<Entry>,
     },
-    /// The journal could not make the commit durable; nothing of it was applied. Later commits are tried again.
+    /// The journal could not make the commit durable; nothing of it was applied, and later commits are tried again. If the
+    /// process ends before one succeeds, this one may still turn up, as a whole: nobody knows what a failing disk holds.
     #[error("the store could not be written")]
     Storage(#[source] StorageError),
     /// The store is closed.

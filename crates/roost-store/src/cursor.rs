@@ -71,15 +71,24 @@ impl Cursor {
         Ok(events)
     }
 
-    /// Everything that happened in the cursor's scope up to this revision has been delivered. It moves on with the store
-    /// while the cursor has nothing to deliver.
+    /// Everything that happened in the cursor's scope up to this revision has been delivered. It never goes back, and moves
+    /// on with the store while the cursor has nothing to deliver.
     pub fn position(&self) -> Revision {
         let state = self.engine.state.read();
-        let modified = match &self.scope {
-            Some(collection) => state.collection_state(collection).modified.max(self.signal.dropped()),
-            None => state.revision,
+        let (missed, undelivered) = match &self.scope {
+            Some(collection) => match state.contents(collection) {
+                Some(contents) => {
+                    (contents.trimmed.max(self.signal.dropped()), contents.events_after(self.after).next())
+                }
+                None => (self.signal.dropped(), None),
+            },
+            None => (state.compacted, state.events_after(self.after).next()),
         };
-        if modified <= self.after { self.after.max(state.revision) } else { self.after }
+        match undelivered {
+            _ if self.after < missed => self.after,
+            Some(event) => event.revision - 1,
+            None => self.after.max(state.revision),
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::directory::{Listing, segment_path};
+use super::disk::Disk;
 use super::format::{FileHeader, FrameHeader, FrameKind, Item, Items, LOG_MAGIC};
 use super::reader::{Frame, FrameReader, Tail};
 use super::segment::Segment;
@@ -22,7 +23,7 @@ pub(super) struct Loaded {
 }
 
 /// Reads everything into `replay`. None for a directory without a store.
-pub(super) fn load(directory: &Path, replay: &mut Replay<'_>) -> Result<Option<Loaded>, OpenError> {
+pub(super) fn load(disk: &dyn Disk, directory: &Path, replay: &mut Replay<'_>) -> Result<Option<Loaded>, OpenError> {
     let listing = Listing::read(directory)?;
     let mut identity = None;
     let mut snapshot = None;
@@ -50,7 +51,7 @@ pub(super) fn load(directory: &Path, replay: &mut Replay<'_>) -> Result<Option<L
         let bytes = load_closed(path, *first, next, &mut identity, replay)?;
         closed.push(ClosedSegment { path: path.clone(), next, bytes });
     }
-    let current = load_last(last_path, *last_first, &mut identity, replay)?;
+    let current = load_last(disk, last_path, *last_first, &mut identity, replay)?;
     clean(&listing, mark);
     let store = identity.unwrap_or_default();
     Ok(Some(Loaded { store, snapshot, closed, current }))
@@ -119,6 +120,7 @@ fn load_closed(
 
 /// Reads the segment that the log ends in.
 fn load_last(
+    disk: &dyn Disk,
     path: &Path,
     first: Revision,
     identity: &mut Option<StoreIdentity>,
@@ -156,7 +158,7 @@ fn load_last(
         let problem = format!("the log ends before revision {}, which the snapshot contains", replay.revision());
         return Err(OpenError::damaged(path, length, problem));
     }
-    Segment::resume(path, header, expected - 1, length).map_err(OpenError::io("write", path))
+    Segment::resume(disk, path, header, expected - 1, length).map_err(OpenError::io("write", path))
 }
 
 /// Takes in the records that are newer than the snapshot; returns the next expected revision.

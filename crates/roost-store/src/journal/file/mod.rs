@@ -1,12 +1,15 @@
 //! Owns the durable log in a directory: segments that are appended to and synced, and snapshots that replace them.
 
 mod directory;
+mod disk;
 mod format;
 mod load;
 mod lock;
 mod reader;
 mod segment;
 mod snapshot;
+#[cfg(test)]
+mod tests;
 
 use std::fs;
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
@@ -19,6 +22,7 @@ use std::thread::JoinHandle;
 use parking_lot::Mutex;
 
 use self::directory::sync_directory;
+use self::disk::{Disk, RealDisk};
 use self::format::{FRAME_MAX_BYTES, FrameBuilder, FrameKind};
 use self::lock::DirectoryLock;
 use self::segment::{AppendError, Segment};
@@ -73,6 +77,7 @@ impl Inventory {
 /// A journal in a directory.
 pub struct FileJournal {
     directory: PathBuf,
+    disk: Box<dyn Disk>,
     options: FileOptions,
     _lock: DirectoryLock,
     store: StoreIdentity,
@@ -86,9 +91,14 @@ pub struct FileJournal {
 impl FileJournal {
     /// Takes the directory, which is made if it does not exist, for this process alone.
     pub fn open(directory: &Path, options: FileOptions) -> Result<Self, OpenError> {
+        Self::open_on(Box::new(RealDisk), directory, options)
+    }
+
+    fn open_on(disk: Box<dyn Disk>, directory: &Path, options: FileOptions) -> Result<Self, OpenError> {
         fs::create_dir_all(directory).map_err(OpenError::io("make the directory", directory))?;
         Ok(Self {
             directory: directory.into(),
+            disk,
             options,
             _lock: DirectoryLock::acquire(directory)?,
             store: StoreIdentity::default(),
@@ -111,7 +121,7 @@ impl FileJournal {
 
     /// Begins a new segment, then ends the old one: a sealed segment always has a successor.
     fn rotate(&mut self, first: Revision) -> io::Result<()> {
-        let new = Segment::create(&self.directory, self.store, first)?;
+        let new = Segment::create(&*self.disk, &self.directory, self.store, first)?;
         let Some(mut old) = self.current.replace(new) else { return Ok(()) };
         if old.first == first {
             // It had no good frame, and the new one has taken its name.
@@ -152,13 +162,13 @@ impl FileJournal {
 
 impl Journal for FileJournal {
     fn load(&mut self, replay: &mut Replay<'_>) -> Result<(), OpenError> {
-        if let Some(loaded) = load::load(&self.directory, replay)? {
+        if let Some(loaded) = load::load(&*self.disk, &self.directory, replay)? {
             self.store = loaded.store;
             self.current = Some(loaded.current);
             *self.inventory.lock() = Inventory { closed: loaded.closed, snapshot: loaded.snapshot };
         } else {
             self.store = random_identity();
-            let first = Segment::create(&self.directory, self.store, replay.revision() + 1);
+            let first = Segment::create(&*self.disk, &self.directory, self.store, replay.revision() + 1);
             self.current = Some(first.map_err(OpenError::io("make the first segment in", &self.directory))?);
         }
         Ok(())

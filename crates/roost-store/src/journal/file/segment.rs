@@ -1,13 +1,10 @@
 //! Owns the segment that is being written: appending, reserving space, and what to do when the disk refuses.
 
-use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::FallocateFlags;
-
 use super::directory::{finish, segment_path, unfinished_path};
+use super::disk::{Disk, DiskFile};
 use super::format::{FILE_HEADER_BYTES, FORMAT_VERSION, FileHeader, FrameBuilder, FrameKind, LOG_MAGIC};
 use super::{StoreIdentity, random_number};
 use crate::Revision;
@@ -29,7 +26,7 @@ pub(super) enum AppendError {
 
 /// The last segment of the log.
 pub(super) struct Segment {
-    file: File,
+    file: Box<dyn DiskFile>,
     pub(super) path: PathBuf,
     pub(super) first: Revision,
     /// The newest revision in it, or the one before its first while it is empty.
@@ -44,12 +41,12 @@ pub(super) struct Segment {
 
 impl Segment {
     /// Makes an empty segment, durable before it has its name. It replaces an abandoned one that has no good frame.
-    pub(super) fn create(directory: &Path, store: StoreIdentity, first: Revision) -> io::Result<Self> {
+    pub(super) fn create(disk: &dyn Disk, directory: &Path, store: StoreIdentity, first: Revision) -> io::Result<Self> {
         let salt = random_number() as u32;
         let header = FileHeader { magic: LOG_MAGIC, version: FORMAT_VERSION, store, revision: first, salt };
         let path = segment_path(directory, first);
         let unfinished = unfinished_path(&path);
-        let file = OpenOptions::new().write(true).create(true).truncate(true).open(&unfinished)?;
+        let mut file = disk.create(&unfinished)?;
         file.write_all_at(&header.encode(), 0)?;
         let length = FILE_HEADER_BYTES as u64;
         let mut segment = Self {
@@ -64,17 +61,23 @@ impl Segment {
             abandoned: false,
         };
         segment.reserve(length);
-        segment.file.sync_all()?;
+        segment.file.sync()?;
         finish(&unfinished, &segment.path)?;
         Ok(segment)
     }
 
     /// Goes on with a segment that was loaded. What is behind `length` goes, and what is before it is made durable: its
     /// writer may have ended before it was told so.
-    pub(super) fn resume(path: &Path, header: FileHeader, last: Revision, length: u64) -> io::Result<Self> {
-        let file = OpenOptions::new().write(true).open(path)?;
-        file.set_len(length)?;
-        file.sync_all()?;
+    pub(super) fn resume(
+        disk: &dyn Disk,
+        path: &Path,
+        header: FileHeader,
+        last: Revision,
+        length: u64,
+    ) -> io::Result<Self> {
+        let mut file = disk.open(path)?;
+        file.set_length(length)?;
+        file.sync()?;
         Ok(Self {
             file,
             path: path.into(),
@@ -97,17 +100,17 @@ impl Segment {
         self.reserve(self.length + frame.len() as u64);
         if let Err(error) = self.file.write_all_at(frame, self.length) {
             // Half a frame at the end would be taken for a torn one later, but taking it away is cleaner.
-            if self.file.set_len(self.length).is_err() {
+            if self.file.set_length(self.length).is_err() {
                 self.abandoned = true;
                 return Err(AppendError::Abandoned(error));
             }
             self.reserved = self.length;
             return Err(AppendError::Refused(error));
         }
-        if let Err(error) = self.file.sync_data() {
+        if let Err(error) = self.file.sync() {
             self.abandoned = true;
             // The frame is not acknowledged. If it cannot be taken away, the next segment's name supersedes it.
-            let _ = self.file.set_len(self.length);
+            let _ = self.file.set_length(self.length);
             return Err(AppendError::Abandoned(error));
         }
         self.length += frame.len() as u64;
@@ -118,9 +121,9 @@ impl Segment {
     /// Ends the segment with a frame that says why, and gives the reserved space back.
     pub(super) fn end(&mut self, kind: FrameKind) -> io::Result<()> {
         let frame = FrameBuilder::new(Vec::new()).finish(kind, self.last + 1, unix_milliseconds(), self.salt);
-        self.file.set_len(self.length)?;
+        self.file.set_length(self.length)?;
         self.file.write_all_at(&frame, self.length)?;
-        self.file.sync_all()?;
+        self.file.sync()?;
         self.length += frame.len() as u64;
         self.reserved = self.length;
         Ok(())
@@ -132,10 +135,9 @@ impl Segment {
             return;
         }
         let target = (up_to / RESERVE_BYTES + 1) * RESERVE_BYTES;
-        let result = rustix::fs::fallocate(&self.file, FallocateFlags::empty(), self.reserved, target - self.reserved);
-        match result {
+        match self.file.reserve(self.reserved, target) {
             Ok(()) => self.reserved = target,
-            Err(rustix::io::Errno::NOSPC) => {}
+            Err(error) if error.kind() == io::ErrorKind::StorageFull => {}
             // The file system cannot do it; appending works without.
             Err(_) => self.reserving = false,
         }

@@ -1,0 +1,68 @@
+//! Tenants share a store and nothing else.
+
+use roost_store::{Collection, Compacted, ListError, ListQuery, Options, Store};
+
+use crate::scene::{contents, open, put};
+
+fn pods_of(tenant: &str) -> Collection {
+    Collection::new(tenant, "", "pods")
+}
+
+#[tokio::test]
+async fn a_dropped_tenant_is_gone_at_one_revision() {
+    let directory = tempfile::tempdir().unwrap();
+    for store in [Store::memory(Options::default()), open(directory.path())] {
+        store.commit(vec![put(&pods_of("one"), "a", "1"), put(&pods_of("two"), "a", "1")]).await.unwrap();
+        store.commit(vec![put(&Collection::new("one", "apps", "deployments"), "a", "1")]).await.unwrap();
+        assert_eq!(store.tenants(), ["one", "two"]);
+        assert_eq!(store.collections("one").len(), 2);
+        let mut mine = store.watch(&pods_of("one"), 4).unwrap();
+        let mut other = store.watch(&pods_of("two"), 4).unwrap();
+        let mut all = store.watch_all(4).unwrap();
+
+        store.drop_tenant("one").await.unwrap();
+        assert_eq!(store.revision(), 5);
+        assert_eq!(store.tenants(), ["two"]);
+        assert_eq!(contents(&store, &pods_of("one")), []);
+        assert_eq!(store.size().objects, 1);
+        assert_eq!(store.state(&pods_of("one")).modified, 5);
+        assert_eq!(mine.next().await.unwrap_err(), Compacted { oldest: 5 });
+        assert!(other.try_next().unwrap().is_empty());
+        let events = all.next().await.unwrap();
+        assert!(events.len() == 1 && events[0].drops_tenant() && events[0].collection.tenant() == "one");
+
+        store.drop_tenant("one").await.unwrap();
+        store.drop_tenant("never was").await.unwrap();
+        assert_eq!(store.revision(), 5);
+
+        store.commit(vec![put(&pods_of("one"), "b", "1")]).await.unwrap();
+        assert_eq!(mine.try_next().unwrap_err(), Compacted { oldest: 5 });
+        let before = ListQuery { at: Some(4), ..ListQuery::default() };
+        assert_eq!(store.list(&pods_of("one"), before), Err(ListError::Compacted(Compacted { oldest: 5 })));
+        assert_eq!(store.watch(&pods_of("one"), 5).unwrap().try_next().unwrap().len(), 1);
+        assert_eq!(contents(&store, &pods_of("one")), [("b".into(), "1".into())]);
+    }
+    let store = open(directory.path());
+    assert_eq!(store.revision(), 6);
+    assert_eq!(contents(&store, &pods_of("one")), [("b".into(), "1".into())]);
+    assert_eq!(contents(&store, &pods_of("two")), [("a".into(), "1".into())]);
+    assert!(store.watch(&pods_of("one"), 4).is_err());
+}
+
+#[tokio::test]
+async fn a_snapshot_from_before_a_drop_still_replays() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = open(directory.path());
+    for number in 0..10 {
+        store.commit(vec![put(&pods_of("one"), &number.to_string(), "1")]).await.unwrap();
+    }
+    store.commit(vec![crate::scene::delete(&pods_of("one"), "3")]).await.unwrap();
+    store.drop_tenant("one").await.unwrap();
+    store.commit(vec![put(&pods_of("one"), "3", "2")]).await.unwrap();
+    store.compact(8).await.unwrap();
+    let events = format!("{:?}", store.watch_all(8).unwrap().try_next().unwrap());
+    drop(store);
+    let store = open(directory.path());
+    assert_eq!(format!("{:?}", store.watch_all(8).unwrap().try_next().unwrap()), events);
+    assert_eq!(contents(&store, &pods_of("one")), [("3".into(), "2".into())]);
+}
