@@ -10,7 +10,10 @@ pub mod check;
 pub mod core;
 pub mod fill;
 pub mod network;
-pub mod shown;
+pub mod pod;
+mod print;
+pub mod resource_name;
+mod shown;
 
 use roost_object::Value;
 use roost_object::field::Errors;
