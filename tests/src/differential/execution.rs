@@ -149,11 +149,11 @@ impl<'a> Execution<'a> {
             (None, None) => (!body.is_empty()).then_some("application/json"),
         };
         if let Some(content_type) = content_type.filter(|content_type| !content_type.is_empty()) {
-            set(CONTENT_TYPE.as_str(), content_type)?;
+            set(CONTENT_TYPE.as_str(), &self.variables.expand(content_type)?)?;
         }
         let accept = step.accept.as_deref().unwrap_or("application/json");
         if !accept.is_empty() {
-            set(ACCEPT.as_str(), accept)?;
+            set(ACCEPT.as_str(), &self.variables.expand(accept)?)?;
         }
         for (name, value) in self.actor_headers(step)? {
             set(&name, &value)?;

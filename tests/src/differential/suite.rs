@@ -231,7 +231,7 @@ fn outline(answer: Option<&Value>) -> String {
     let Some(answer) = answer else { return String::new() };
     let status = answer.get("status").map(Value::to_string).unwrap_or_default();
     let message = answer.pointer("/body/message").and_then(Value::as_str).unwrap_or_default();
-    let plain = answer.get("body").and_then(Value::as_str).unwrap_or_default();
+    let plain = answer.get("body").and_then(Value::as_str).and_then(|text| text.lines().next()).unwrap_or_default();
     let warnings = answer.pointer("/headers/warning").map(Value::to_string).unwrap_or_default();
     let events = answer.get("events").and_then(Value::as_array).map(|events| format!("{} events", events.len()));
     format!("{status} {message}{plain}{warnings}{}", events.unwrap_or_default())

@@ -17,6 +17,7 @@ static VOLUME: LazyLock<Regex> = LazyLock::new(|| pattern(r"kube-api-access-[a-z
 static POINTER: LazyLock<Regex> = LazyLock::new(|| pattern(r"0x[0-9a-f]{6,}"));
 static TOO_OLD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)(too (?:old|large|high) resource version: )\d+(?:( \()\d+(\))|(, current: )\d+)?"));
+static YAML_VERSION: LazyLock<Regex> = LazyLock::new(|| pattern(r#"resourceVersion: "(\d+)""#));
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d{3,}"));
 
 /// The smallest version that is looked for in texts; smaller numbers mean other things there.
@@ -42,6 +43,9 @@ impl Normalizer {
         let text = VOLUME.replace_all(&text, "kube-api-access-<random>");
         let text = POINTER.replace_all(&text, "<pointer>");
         let text = TOO_OLD.replace_all(&text, "${1}<version>${2}<version>${3}${4}");
+        let text = YAML_VERSION.replace_all(&text, |found: &Captures| {
+            format!("resourceVersion: <version {}>", self.versions.number(&found[1]))
+        });
         let mut text = NUMBER
             .replace_all(&text, |found: &Captures| match self.versions.numbers.get(&found[0]) {
                 Some(number) if found[0].len() >= SHORTEST_VERSION => format!("<version {number}>"),
