@@ -5,6 +5,7 @@
 
 pub mod attributes;
 pub mod authorizer;
+pub mod node;
 pub mod rbac;
 pub mod token;
 pub mod user;

@@ -174,8 +174,8 @@ mod tests {
     struct Objects(HashMap<String, Value>);
 
     impl Objects {
-        fn get(&self, key: String) -> Option<Arc<Value>> {
-            self.0.get(&key).cloned().map(Arc::new)
+        fn get(&self, key: &str) -> Option<Arc<Value>> {
+            self.0.get(key).cloned().map(Arc::new)
         }
 
         fn put(&mut self, key: &str, uid: &str) -> &mut Value {
@@ -185,16 +185,16 @@ mod tests {
 
     impl TokenObjects for Objects {
         fn service_account(&self, namespace: &str, name: &str) -> Option<Arc<Value>> {
-            self.get(format!("account {namespace}/{name}"))
+            self.get(&format!("account {namespace}/{name}"))
         }
         fn secret(&self, namespace: &str, name: &str) -> Option<Arc<Value>> {
-            self.get(format!("secret {namespace}/{name}"))
+            self.get(&format!("secret {namespace}/{name}"))
         }
         fn pod(&self, namespace: &str, name: &str) -> Option<Arc<Value>> {
-            self.get(format!("pod {namespace}/{name}"))
+            self.get(&format!("pod {namespace}/{name}"))
         }
         fn node(&self, name: &str) -> Option<Arc<Value>> {
-            self.get(format!("node {name}"))
+            self.get(&format!("node {name}"))
         }
     }
 
