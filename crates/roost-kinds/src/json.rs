@@ -6,12 +6,15 @@
 pub(crate) mod bytes;
 mod decoder;
 mod trail;
+mod write;
 
 use roost_object::json::{Reader, Source, SyntaxError, Values};
 use serde_json::Value;
 
 use crate::table::Type;
 use decoder::{Decoder, Stop};
+
+pub use write::{write, write_untyped};
 
 /// An object in the form in which Go writes it.
 #[derive(Debug)]

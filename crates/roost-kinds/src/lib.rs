@@ -3,6 +3,8 @@
 //! The tables live in `generated` and hold facts only. Everything else in this crate is generic code that reads them.
 
 pub mod bootstrap;
+pub mod convert;
+pub mod discovery;
 #[expect(clippy::wildcard_imports, reason = "the generated files name hundreds of each other's statics")]
 #[rustfmt::skip]
 mod generated;
@@ -10,8 +12,10 @@ pub mod json;
 pub mod protobuf;
 pub mod table;
 mod type_ref;
+pub mod version;
 mod zero;
 
+pub use convert::convert;
 pub use table::{Element, Field, ListType, Omit, Resource, Shape, Subresource, Type, Version};
 pub use type_ref::TypeRef;
 

@@ -5,7 +5,7 @@
 // creates by itself. It writes Rust source with facts only: names, types, numbers, keys.
 //
 //	go run ./gen -openapi <folder> -discovery <file>,<file> -objects <file>,... -apiservices <file> -out <folder>
-//	go run ./gen -openapi <folder> -discovery <file>,<file> -fixtures <folder> [-kinds v1:Pod,apps/v1:Deployment]
+//	go run ./gen -openapi <folder> -discovery <file>,<file> -fixtures <folder> [-every]
 package main
 
 import (
@@ -22,23 +22,20 @@ func main() {
 	services := flag.String("apiservices", "", "the list of APIService objects of a stock server")
 	out := flag.String("out", "", "the folder of the generated Rust modules")
 	fixtures := flag.String("fixtures", "", "write golden protobuf and JSON pairs into this folder")
-	kinds := flag.String("kinds", "", "the kinds of the fixtures as apiVersion:kind; all when empty")
+	every := flag.Bool("every", false, "write fixtures of every kind, not only of the committed ones")
 	flag.Parse()
 
 	groups := readDiscovery(strings.Split(*discovery, ","))
 	table := newTypeTable(readSchemas(*openapi))
 	table.addServed(groups)
+	table.addKeptInAnnotations()
 	if *out != "" {
 		table.write(*out)
 		writeResources(*out, groups, readPriorities(*services), table)
 		writeBootstrap(*out, strings.Split(*objects, ","))
 	}
 	if *fixtures != "" {
-		chosen := []string{}
-		if *kinds != "" {
-			chosen = strings.Split(*kinds, ",")
-		}
-		writeFixtures(*fixtures, chosen, table)
+		writeFixtures(*fixtures, *every, table)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	apidiscoveryv2 "k8s.io/api/apidiscovery/v2"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -117,6 +118,13 @@ func (t *typeTable) addServed(groups []group) {
 			t.roots = append(t.roots, root{apiVersion: version.String(), kind: kind, rust: added.rust})
 		}
 	}
+}
+
+// addKeptInAnnotations adds the types that version 1 of the autoscaler keeps as JSON in annotations.
+func (t *typeTable) addKeptInAnnotations() {
+	t.structure(reflect.TypeFor[autoscalingv1.MetricSpec](), "")
+	t.structure(reflect.TypeFor[autoscalingv1.MetricStatus](), "")
+	t.structure(reflect.TypeFor[autoscalingv1.HorizontalPodAutoscalerCondition](), "")
 }
 
 func openAPIName(goType reflect.Type) string {
