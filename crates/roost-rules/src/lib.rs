@@ -14,6 +14,7 @@ pub mod pod;
 mod print;
 pub mod resource_name;
 mod shown;
+mod storage;
 
 use roost_object::Value;
 use roost_object::field::Errors;
@@ -38,6 +39,8 @@ pub struct Rules {
     pub prepare_update: fn(new: &mut Value, old: &Value),
     /// The same for an update of the status subresource: everything but status is carried over.
     pub prepare_status_update: fn(new: &mut Value, old: &Value),
+    /// Writes the time of the write where the kind notes it (`now` is in RFC 3339); after preparing, before validation.
+    pub stamp: fn(new: &mut Value, old: Option<&Value>, now: &str),
     /// Whether the object has a generation, and what moves it.
     pub generation: Generation,
     /// Checks a new object. Metadata is checked by the caller.
@@ -98,6 +101,7 @@ impl Rules {
         prepare_create: |_| {},
         prepare_update: |_, _| {},
         prepare_status_update: keep_all_but_status,
+        stamp: |_, _, _| {},
         generation: Generation::Never,
         validate: |_, _| {},
         validate_update: |_, _, _| {},
@@ -115,7 +119,7 @@ pub fn of(group: &str, kind: &str) -> &'static Rules {
 }
 
 /// One table an area.
-static TABLES: &[&[Rules]] = &[core::TABLE, network::TABLE];
+static TABLES: &[&[Rules]] = &[core::TABLE, network::TABLE, storage::TABLE];
 
 /// The usual `prepare_create`: status is the server's to write.
 pub fn drop_status(new: &mut Value) {

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use roost_object::field::{Error, Errors, Path};
 use roost_object::{Quantity, Value, names};
 
-use super::resource_names::{may_be_overcommitted, validate_for_limits};
+use super::resource_names::validate_for_limits;
 use crate::check::{Spot, text};
 use crate::fill::{Fill, round_resource_list};
+use crate::resource_name::may_overcommit;
 
 const LISTS: [&str; 5] = ["max", "min", "default", "defaultRequest", "maxLimitRequestRatio"];
 /// From here on, thousandths no longer fit a number of 64 bits.
@@ -146,7 +147,7 @@ fn validate_bounds(kind: &str, limit: &Spot<'_>, errors: &mut Errors) {
             }
         }
         if let (Some(default), Some(request)) = (&default, &request)
-            && !may_be_overcommitted(resource)
+            && !may_overcommit(resource)
             && default != request
         {
             let words = format!("default value {default} must equal to defaultRequest value {request} in {resource}");

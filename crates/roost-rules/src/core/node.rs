@@ -7,7 +7,7 @@ use super::resource_names::validate_amount;
 use crate::address_range;
 use crate::check::{Check, Field, LABEL, SUBDOMAIN, Spot, elements, same, text};
 use crate::fill::{Fill, round_resource_list};
-use crate::shown::{self, Shown};
+use crate::shown;
 
 const TAINTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/taints";
 const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
@@ -112,14 +112,9 @@ fn validate_taints(taints: &Spot<'_>, errors: &mut Errors) {
             text(earlier, "key") == text(taint.value, "key") && text(earlier, "effect") == text(taint.value, "effect")
         };
         if taints.elements()[..index].iter().any(repeats) {
-            let json = Shown::new()
-                .with_text("Key", &taint.value["key"])
-                .with_text("Value", &taint.value["value"])
-                .with_text("Effect", &taint.value["effect"])
-                .with("TimeAdded", &taint.value["timeAdded"])
-                .json();
-            let words = "taints must be unique by key and effect pair";
-            errors.push(shown::duplicate_because(&taint.path, &json, words));
+            let mut repeated = shown::duplicate(&taint.path, "Taint", taint.value);
+            repeated.detail.push_str(": taints must be unique by key and effect pair");
+            errors.push(repeated);
         }
     });
 }
@@ -177,9 +172,7 @@ pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
     let addresses = Spot::new(&new["status"]["addresses"], status.child("addresses"));
     addresses.each(|index, address| {
         if addresses.elements()[..index].contains(address.value) {
-            let json =
-                Shown::new().with_text("Type", &address.value["type"]).with_text("Address", &address.value["address"]);
-            errors.push(shown::duplicate(&address.path, &json.json()));
+            errors.push(shown::duplicate(&address.path, "NodeAddress", address.value));
         }
     });
     let before = elements(&old["spec"]["podCIDRs"]);
@@ -242,8 +235,7 @@ fn validate_config(node: &Value, errors: &mut Errors) {
 }
 
 fn one_reference(source: &Spot<'_>) -> Error {
-    let json = Shown::new().with_json("ConfigMap", "null").json();
-    shown::invalid(&source.path, &json, "exactly one reference subfield must be non-nil")
+    shown::invalid(&source.path, "NodeConfigSource", source.value, "exactly one reference subfield must be non-nil")
 }
 
 pub(super) fn warnings(node: &Value, warnings: &mut Vec<String>) {

@@ -8,7 +8,7 @@ use roost_object::{Quantity, Value};
 use super::resource_names::{is_standard_for_quota, validate_amount, validate_for_quota};
 use crate::check::{IMMUTABLE, Spot, elements, text};
 use crate::fill::{Fill, round_resource_list};
-use crate::shown::{self, Shown};
+use crate::shown;
 
 const SCOPES: [&str; 7] = [
     "Terminating",
@@ -115,7 +115,12 @@ fn validate_selector(selector: &Spot<'_>, misplaced: &dyn Fn(&str) -> usize, sco
             errors.push(Error::invalid(&path.child("scopeName"), scope, "unsupported scope"));
         }
         for _ in 0..misplaced(scope) {
-            errors.push(shown::invalid(&path, &show(selector.value), "unsupported scope applied to resource"));
+            errors.push(shown::invalid(
+                &path,
+                "*ScopeSelector",
+                selector.value,
+                "unsupported scope applied to resource",
+            ));
         }
         if !matches!(scope, "PriorityClass" | "VolumeAttributesClass")
             && SCOPES.contains(&scope)
@@ -143,20 +148,6 @@ fn validate_selector(selector: &Spot<'_>, misplaced: &dyn Fn(&str) -> usize, sco
         }
     }
     conflicts(&expressions, expressions.elements().iter().map(|one| text(one, "scopeName")), scopes, errors);
-}
-
-fn show(selector: &Value) -> String {
-    let expressions: Vec<_> = elements(&selector["matchExpressions"])
-        .iter()
-        .map(|expression| {
-            Shown::new()
-                .with_text("ScopeName", &expression["scopeName"])
-                .with_text("Operator", &expression["operator"])
-                .with("Values", &expression["values"])
-                .json()
-        })
-        .collect();
-    Shown::new().with_json("MatchExpressions", &format!("[{}]", expressions.join(","))).json()
 }
 
 /// Whether a resource can be limited for the objects of a scope only.

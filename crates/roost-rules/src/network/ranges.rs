@@ -47,8 +47,8 @@ pub(super) fn validate_range(range: &Value, errors: &mut Errors) {
         0 => return errors.push(Error::required(&blocks.path, "at least one CIDR required")),
         1 | 2 => {}
         _ => {
-            let json = shown::Shown::new().with("CIDRs", blocks.value).json();
-            return errors.push(shown::invalid(&blocks.path, &json, "may only hold up to 2 values"));
+            let words = "may only hold up to 2 values";
+            return errors.push(shown::invalid(&blocks.path, "networking.ServiceCIDRSpec", spec.value, words));
         }
     }
     blocks.each(|_, block| address_range::validate_strictly(block.text(), &block.path, errors));

@@ -6,7 +6,7 @@ use roost_object::{Value, names};
 use super::{service_addresses, texts};
 use crate::check::{Check, Spot, elements, text};
 use crate::fill::Fill;
-use crate::shown::{self, Shown};
+use crate::shown;
 use crate::{address, address_range};
 
 pub(crate) const PROTOCOLS: &[&str] = &["SCTP", "TCP", "UDP"];
@@ -214,15 +214,8 @@ fn validate_unique_ports(ports: &Spot<'_>, errors: &mut Errors) {
     });
     ports.each(|index, port| {
         if repeats(index, port, "port") {
-            let json = Shown::new()
-                .with_json("Name", "\"\"")
-                .with_text("Protocol", &port.value["protocol"])
-                .with_json("AppProtocol", "null")
-                .with_number("Port", &port.value["port"])
-                .with_json("TargetPort", "0")
-                .with_json("NodePort", "0")
-                .json();
-            errors.push(shown::duplicate(&port.path, &json));
+            let key = serde_json::json!({"protocol": port.value["protocol"], "port": port.value["port"]});
+            errors.push(shown::duplicate(&port.path, "ServicePort", &key));
         }
     });
 }
