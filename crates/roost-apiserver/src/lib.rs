@@ -1,1 +1,56 @@
 //! A Kubernetes API server as a library.
+//!
+//! [`Cluster`] is one tenant on a [`roost_store::Store`]; [`ApiService`] is its API as a `tower` service, to be put
+//! behind a listener ([`serve`]) or, with the feature `client`, straight under a `kube::Client`. There is one generic
+//! handler over a table of resources; kinds differ only in the rows of tables and schemas.
+
+mod access;
+mod admission;
+mod after;
+mod allocate;
+mod audit;
+mod body;
+mod bootstrap;
+mod call;
+#[cfg(feature = "client")]
+mod client;
+mod client_certificates;
+mod clock;
+mod cluster;
+mod custom;
+mod derived;
+mod documents;
+mod engine;
+mod escalation;
+mod flow;
+mod handle;
+mod identity;
+mod inside;
+mod metrics;
+mod negotiate;
+mod node;
+mod openapi;
+mod options;
+mod patch;
+mod pending;
+mod read;
+mod request;
+mod resource;
+mod respond;
+mod seal;
+mod server;
+mod service;
+mod stored;
+mod subresource;
+mod tokens;
+mod write;
+
+pub use access::{InProcess, PeerCertificates};
+pub use audit::AuditLog;
+pub use cluster::{Cluster, ClusterConfig};
+pub use documents::KUBERNETES_VERSION;
+pub use engine::Engine;
+pub use identity::Identity;
+pub use respond::Body;
+pub use server::{serve, tls_config};
+pub use service::ApiService;

@@ -1,0 +1,75 @@
+//! The command line as people type it.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use ipnet::IpNet;
+
+/// Hosted control planes on one machine.
+#[derive(Parser)]
+#[command(name = "hcp", version, about, after_help = "Examples:\n  hcp up                      serve a Kubernetes API on 127.0.0.1:6443\n  hcp up --detach             the same, in the background\n  hcp status                  what runs, and where\n  hcp down                    stop it")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Serve the management plane on this machine.
+    Up(Up),
+    /// Stop a running management plane.
+    Down(Down),
+    /// Say what runs, and where.
+    Status(Status),
+}
+
+#[derive(Args)]
+#[command(after_help = "Examples:\n  hcp up\n  hcp up --data-dir /var/lib/roost --listen 0.0.0.0:6443\n  hcp up --detach && kubectl --kubeconfig \"$(hcp status -o kubeconfig)\" get namespaces")]
+pub(crate) struct Up {
+    /// Where everything is kept: objects, keys, the admin kubeconfig.
+    #[arg(long, value_name = "DIR", env = "ROOST_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// The address and port to serve on; port 0 takes a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6443")]
+    pub(crate) listen: SocketAddr,
+    /// Run in the background, and return when the API answers.
+    #[arg(long)]
+    pub(crate) detach: bool,
+    /// The addresses that Services get.
+    #[arg(long, value_name = "CIDR", default_value = "10.96.0.0/16")]
+    pub(crate) service_cidr: IpNet,
+    /// More names or addresses for the server's certificate.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) server_name: Vec<String>,
+    /// Write an audit line for every request to this file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) audit_log: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Down {
+    /// Which one, when several run.
+    #[arg(long, value_name = "DIR", env = "ROOST_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Status {
+    /// Only the one on this data.
+    #[arg(long, value_name = "DIR", env = "ROOST_DATA_DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// How to print it.
+    #[arg(short, long, value_enum, default_value_t = Output::Table)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    /// Columns for people.
+    Table,
+    /// A JSON list.
+    Json,
+    /// Only the paths of the admin kubeconfigs.
+    Kubeconfig,
+}

@@ -1,0 +1,162 @@
+//! `hcp up`: everything in one process, from keys on disk to an API that answers.
+
+mod detach;
+mod keys;
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::Timestamp;
+use roost_apiserver::{AuditLog, Cluster, ClusterConfig, Engine, serve, tls_config};
+use roost_store::{OpenError, Options, Store};
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::arguments::Up;
+use crate::instance::{self, Instance, InstanceError};
+use keys::{Keys, KeysError};
+
+/// The management plane's own tenant.
+const MANAGEMENT: &str = "management";
+/// The ports that Services of type NodePort get.
+const NODE_PORTS: std::ops::RangeInclusive<u16> = 30_000..=32_767;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum UpError {
+    #[error(transparent)]
+    Instance(#[from] InstanceError),
+    #[error("cannot make the data directory {path}")]
+    DataDir { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    #[error(transparent)]
+    Keys(#[from] KeysError),
+    #[error("port {port} on {address} is in use by another program; choose another with --listen {address}:PORT, or stop what holds it (see: ss -ltnp 'sport = :{port}')")]
+    PortInUse { address: IpAddr, port: u16 },
+    #[error("cannot listen on {address}")]
+    Listen { address: SocketAddr, source: io::Error },
+    #[error("cannot open the audit log {path}")]
+    AuditLog { path: PathBuf, source: io::Error },
+    #[error("the cluster's own objects could not be written: {0}")]
+    Bootstrap(String),
+    #[error("TLS could not be set up")]
+    Tls(#[source] rustls::Error),
+    #[error("{0}")]
+    Detach(String),
+    #[error("the server stopped")]
+    Serve(#[source] io::Error),
+}
+
+pub(crate) fn run(arguments: &Up) -> Result<(), UpError> {
+    let started = Instant::now();
+    let data_dir = match &arguments.data_dir {
+        Some(data_dir) => data_dir.clone(),
+        None => instance::default_data_dir()?,
+    };
+    std::fs::create_dir_all(&data_dir).map_err(|source| UpError::DataDir { path: data_dir.clone(), source })?;
+    let data_dir = std::fs::canonicalize(&data_dir).unwrap_or(data_dir);
+    if arguments.detach {
+        return detach::start(arguments, &data_dir);
+    }
+    start_logging();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(UpError::Serve)?;
+    runtime.block_on(serve_management(arguments, data_dir, started))
+}
+
+async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -> Result<(), UpError> {
+    let store = Store::open_file(&data_dir.join("store"), Options::default())?;
+    let listener = listen(arguments.listen).await?;
+    let address = listener.local_addr().map_err(|source| UpError::Listen { address: arguments.listen, source })?;
+    let keys = Keys::load_or_make(&data_dir, address, &arguments.server_name, &arguments.service_cidr)?;
+    let tls = tls_config(keys.server_certificates(), keys.server_key()?).map_err(UpError::Tls)?;
+    let kubeconfig = keys.write_kubeconfig(&data_dir, address)?;
+    let config = ClusterConfig {
+        service_cidr: arguments.service_cidr,
+        node_ports: NODE_PORTS,
+        encryption_key: Some(keys.encryption_key()),
+        identity: keys.into_identity(),
+        advertised: Some((reachable(address.ip()), address.port())),
+    };
+    let cluster = Cluster::new(MANAGEMENT, store.clone(), config);
+    if let Some(path) = &arguments.audit_log {
+        let log = AuditLog::open(path).map_err(|source| UpError::AuditLog { path: path.clone(), source })?;
+        cluster.set_audit_log(log);
+    }
+    cluster.bootstrap().await.map_err(|status| UpError::Bootstrap(status.message))?;
+    let engine = Engine::new(store.clone());
+    engine.add(Arc::clone(&cluster));
+    let inside = tokio::spawn(Arc::clone(&engine).run());
+    let instance = Instance {
+        pid: std::process::id().cast_signed(),
+        data_dir,
+        server: format!("https://{}", SocketAddr::new(reachable(address.ip()), address.port())),
+        kubeconfig,
+        started: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        version: roost_apiserver::KUBERNETES_VERSION.to_owned(),
+    };
+    let (stop, stopping) = watch::channel(false);
+    let server = tokio::spawn(serve(cluster, listener, Arc::new(tls), stopping));
+    instance.register()?;
+    println!(
+        "ready in {} ms: {} (kubeconfig {})",
+        started.elapsed().as_millis(),
+        instance.server,
+        instance.kubeconfig.display()
+    );
+    wait_for_end().await;
+    tracing::info!("stopping");
+    let _ = stop.send(true);
+    let outcome = server.await;
+    inside.abort();
+    instance.unregister();
+    match outcome {
+        Ok(served) => served.map_err(UpError::Serve),
+        Err(panicked) => Err(UpError::Serve(io::Error::other(panicked))),
+    }
+}
+
+async fn listen(address: SocketAddr) -> Result<TcpListener, UpError> {
+    TcpListener::bind(address).await.map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => UpError::PortInUse { address: address.ip(), port: address.port() },
+        _ => UpError::Listen { address, source },
+    })
+}
+
+/// An address that clients on this machine can use.
+fn reachable(address: IpAddr) -> IpAddr {
+    if address.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { address }
+}
+
+/// Waits for SIGTERM or SIGINT. A closed terminal is not a reason to end.
+async fn wait_for_end() {
+    let listen = |kind: SignalKind| signal(kind).ok();
+    let (mut terminate, mut interrupt, mut hangup) =
+        (listen(SignalKind::terminate()), listen(SignalKind::interrupt()), listen(SignalKind::hangup()));
+    loop {
+        tokio::select! {
+            Some(()) = next(&mut terminate) => return,
+            Some(()) = next(&mut interrupt) => return,
+            Some(()) = next(&mut hangup) => {}
+        }
+    }
+}
+
+async fn next(signal: &mut Option<tokio::signal::unix::Signal>) -> Option<()> {
+    match signal {
+        Some(signal) => signal.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Words go to standard error; `ROOST_LOG` says how many.
+fn start_logging() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("ROOST_LOG").unwrap_or_else(|_| "warn,hcp=info".into());
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).try_init();
+}

@@ -1,0 +1,8 @@
+//! Who asks, and whether they may.
+
+mod authenticate;
+mod authorize;
+
+pub(crate) use authenticate::Authenticator;
+pub use authenticate::{InProcess, PeerCertificates};
+pub(crate) use authorize::Authorizer;

@@ -1,0 +1,131 @@
+//! What a write brings with it at once: definitions are accepted, so that the next request finds them served.
+
+use roost_object::Value;
+use serde_json::json;
+
+use crate::clock;
+use crate::custom::is_true;
+use crate::write::{self, Change, Deletion, Target};
+
+/// Follows up on an object that was created or changed.
+pub(crate) async fn written(target: &Target<'_>, object: &Value) {
+    if target.resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        accept_definition(target, object).await;
+    }
+}
+
+/// Follows up on a delete.
+pub(crate) async fn deleted(target: &Target<'_>, deletion: &Deletion) {
+    if target.resource.is("apiextensions.k8s.io", "customresourcedefinitions") && !deletion.immediate {
+        accept_definition(target, &deletion.object).await;
+    }
+}
+
+/// Accepts a definition's names and establishes it, or says which names are taken. Stock does this in a controller a
+/// moment later; here it is done before the caller hears back, and in a write of its own, as stock's watchers see it.
+pub(crate) async fn accept_definition(target: &Target<'_>, object: &Value) {
+    let name = write::metadata_text(object, "name").to_owned();
+    let call = crate::call::Call::internal(&target.call.cluster);
+    let status_target = Target { call: &call, resource: target.resource, namespace: "", name: &name, subresource: "status" };
+    let others: Vec<Value> = call
+        .cluster
+        .find_all("apiextensions.k8s.io", "customresourcedefinitions", "")
+        .into_iter()
+        .filter(|other| write::metadata_text(other, "name") != name)
+        .collect();
+    let now = clock::now_text();
+    let transform = |live: &Value| {
+        let mut next = live.clone();
+        accept_names(&mut next, &others, &now);
+        Ok(next)
+    };
+    let change = Change { transform: &transform, tracked: true, create: false };
+    let options = write::internal_options();
+    if let Err(status) = write::update(status_target, change, &options).await {
+        tracing::warn!(definition = name, %status, "the names of a definition could not be accepted");
+    }
+}
+
+/// The finalizer that keeps a definition until its objects are gone.
+pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Writes accepted names and conditions into a definition: a pure function of it and the others of its group.
+fn accept_names(definition: &mut Value, others: &[Value], now: &str) {
+    let names = definition["spec"]["names"].clone();
+    let conflict = name_conflict(definition, others);
+    if conflict.is_none() {
+        definition["status"]["acceptedNames"] = names;
+    }
+    let was_established = is_true(definition, "Established");
+    let (accepted, reason, message) = match &conflict {
+        None => ("True", "NoConflicts", "no conflicts found".to_owned()),
+        Some((reason, message)) => ("False", *reason, message.clone()),
+    };
+    set_condition(definition, "NamesAccepted", accepted, reason, &message, now);
+    if accepted == "True" || was_established {
+        set_condition(definition, "Established", "True", "InitialNamesAccepted", "the initial names have been accepted", now);
+    } else {
+        set_condition(definition, "Established", "False", "NotAccepted", "not all names are accepted", now);
+    }
+    let metadata = write::metadata_mut(definition);
+    if metadata.contains_key("deletionTimestamp") {
+        return;
+    }
+    if let Some(finalizers) = metadata.entry("finalizers").or_insert_with(|| json!([])).as_array_mut()
+        && !finalizers.iter().any(|finalizer| finalizer == CLEANUP)
+    {
+        finalizers.push(CLEANUP.into());
+    }
+}
+
+/// The first name that another definition of the group has.
+fn name_conflict(definition: &Value, others: &[Value]) -> Option<(&'static str, String)> {
+    let group = &definition["spec"]["group"];
+    let names = &definition["spec"]["names"];
+    let rivals = || others.iter().filter(|other| other["spec"]["group"] == *group).map(|other| &other["status"]["acceptedNames"]);
+    let resources = |accepted: &Value| -> Vec<String> {
+        let single = ["plural", "singular"].iter().filter_map(|name| accepted[*name].as_str());
+        let short = accepted["shortNames"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        single.chain(short).map(str::to_owned).collect()
+    };
+    let kinds = |accepted: &Value| -> Vec<String> {
+        ["kind", "listKind"].iter().filter_map(|name| accepted[*name].as_str()).map(str::to_owned).collect()
+    };
+    let taken = |wanted: &str, of: &dyn Fn(&Value) -> Vec<String>| rivals().any(|accepted| of(accepted).iter().any(|name| name == wanted));
+    let words = |name: &str| format!("{} is already in use", roost_object::field::quote(name));
+    for (field, reason) in [("plural", "PluralConflict"), ("singular", "SingularConflict")] {
+        if let Some(name) = names[field].as_str().filter(|name| taken(name, &resources)) {
+            return Some((reason, words(name)));
+        }
+    }
+    for name in names["shortNames"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if taken(name, &resources) {
+            return Some(("ShortNamesConflict", words(name)));
+        }
+    }
+    for (field, reason) in [("kind", "KindConflict"), ("listKind", "ListKindConflict")] {
+        if let Some(name) = names[field].as_str().filter(|name| taken(name, &kinds)) {
+            return Some((reason, words(name)));
+        }
+    }
+    None
+}
+
+/// Sets a condition of a definition; the time moves only with the status.
+pub(crate) fn set_condition(definition: &mut Value, kind: &str, status: &str, reason: &str, message: &str, now: &str) {
+    let conditions = &mut definition["status"]["conditions"];
+    if !conditions.is_array() {
+        *conditions = json!([]);
+    }
+    let Some(conditions) = conditions.as_array_mut() else { return };
+    let mut next = json!({"type": kind, "status": status, "lastTransitionTime": now, "reason": reason, "message": message});
+    match conditions.iter_mut().find(|condition| condition["type"] == kind) {
+        Some(condition) => {
+            if condition["status"] == status {
+                next["lastTransitionTime"] = condition["lastTransitionTime"].clone();
+            }
+            *condition = next;
+        }
+        None => conditions.push(next),
+    }
+}

@@ -1,0 +1,227 @@
+//! Request bodies: read with a limit, decoded with the caller's care for unknown fields.
+
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Limited};
+use roost_kinds::Type;
+use roost_object::field::quote;
+use roost_object::json::{self, strict_error};
+use roost_object::{GroupVersionKind, Status, Value};
+use crate::pending::yaml;
+use roost_schema::MetadataError;
+
+use crate::negotiate::Encoding;
+use crate::options::FieldValidation;
+use crate::resource::{Custom, Resource};
+
+/// The largest body of a request, as on stock.
+pub(crate) const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
+
+/// Where stock's built-in kinds are registered; its messages name it.
+const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+
+/// Reads a whole body, or refuses one that is too large.
+pub(crate) async fn read<B>(body: B) -> Result<Bytes, Status>
+where
+    B: http_body::Body<Data = Bytes> + Send,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let limit = || Status::too_large(&format!("limit is {MAX_BODY_BYTES}"));
+    if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
+        return Err(limit());
+    }
+    match Limited::new(body, MAX_BODY_BYTES).collect().await {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(limit()),
+        Err(error) => Err(Status::bad_request(format!("error reading the request body: {error}"))),
+    }
+}
+
+/// A decoded body.
+pub(crate) struct Decoded {
+    /// The object, as its kind's Go type would hold it.
+    pub(crate) object: Value,
+    /// The type that the body names, with the expected one filled in.
+    pub(crate) kind: GroupVersionKind,
+    /// Unknown and duplicate fields, for `Warning` headers.
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Decodes a body into the given kind. `expected` is the kind that the path stands for.
+pub(crate) fn decode(
+    bytes: &Bytes,
+    encoding: Encoding,
+    expected: &GroupVersionKind,
+    validation: FieldValidation,
+    resource: Option<&Resource>,
+) -> Result<Decoded, Status> {
+    let body = Body { bytes, encoding, expected };
+    let (object, kind, findings) = match resource.and_then(Resource::as_custom) {
+        Some(custom) => body.custom(custom)?,
+        None => body.built_in()?,
+    };
+    let warnings = match validation {
+        FieldValidation::Strict if !findings.is_empty() => {
+            return Err(body.refuse(Some(&kind), &strict_error(&findings)));
+        }
+        FieldValidation::Warn => findings,
+        _ => Vec::new(),
+    };
+    Ok(Decoded { object, kind, warnings })
+}
+
+type Parsed = (Value, GroupVersionKind, Vec<String>);
+
+struct Body<'a> {
+    bytes: &'a Bytes,
+    encoding: Encoding,
+    expected: &'a GroupVersionKind,
+}
+
+impl Body<'_> {
+    /// The body as JSON bytes, with what YAML says twice.
+    fn as_json(&self) -> Result<(Cow<'_, [u8]>, Vec<String>), Status> {
+        if self.encoding != Encoding::Yaml {
+            return Ok((Cow::Borrowed(self.bytes), Vec::new()));
+        }
+        let document = yaml::read(self.bytes).map_err(|error| self.refuse(None, &error.to_string()))?;
+        Ok((Cow::Owned(document.value.to_string().into_bytes()), document.duplicates))
+    }
+
+    fn built_in(&self) -> Result<Parsed, Status> {
+        if self.encoding == Encoding::Protobuf {
+            return self.protobuf();
+        }
+        let (text, mut findings) = self.as_json()?;
+        let found = json::type_meta(&text).map_err(|error| self.refuse(None, &error.to_string()))?;
+        let kind = self.kind_of(&found.api_version, &found.kind);
+        let ty = self.type_of(&kind)?;
+        let decoded = roost_kinds::json::read(&text, ty).map_err(|error| self.refuse(Some(&kind), &error.to_string()))?;
+        findings.extend(decoded.findings);
+        Ok((decoded.value, kind, findings))
+    }
+
+    fn protobuf(&self) -> Result<Parsed, Status> {
+        let refuse = |error: roost_kinds::protobuf::ProtobufError| self.refuse(None, &error.to_string());
+        let envelope = roost_kinds::protobuf::Envelope::open(self.bytes).map_err(refuse)?;
+        let kind = self.kind_of(&envelope.api_version, &envelope.kind);
+        let ty = self.type_of(&kind)?;
+        let value = roost_kinds::protobuf::decode(self.bytes, Some(ty)).map_err(refuse)?;
+        Ok((value, kind, Vec::new()))
+    }
+
+    /// The type of the named kind, which must be the expected one.
+    fn type_of(&self, kind: &GroupVersionKind) -> Result<&'static Type, Status> {
+        let Some(ty) = roost_kinds::type_of(&kind.api_version(), &kind.kind) else {
+            let why = format!(
+                "no kind {} is registered for version {} in scheme {}",
+                quote(&kind.kind),
+                quote(&kind.api_version()),
+                quote(SCHEME)
+            );
+            return Err(self.refuse(Some(kind), &why));
+        };
+        let same_group = kind.group == self.expected.group || self.expected.kind == "DeleteOptions";
+        if kind.kind != self.expected.kind || !same_group {
+            let why = format!("converting ({}) to ({}): unknown conversion", go_name(ty), self.expected_go_name());
+            return Err(self.refuse(Some(kind), &why));
+        }
+        Ok(ty)
+    }
+
+    fn expected_go_name(&self) -> String {
+        match roost_kinds::type_of(&self.expected.api_version(), &self.expected.kind) {
+            Some(ty) => go_name(ty),
+            None => self.expected.kind.clone(),
+        }
+    }
+
+    fn custom(&self, custom: &Custom) -> Result<Parsed, Status> {
+        let (text, mut findings) = self.as_json()?;
+        let document = json::read(&text).map_err(|error| {
+            let why = format!("couldn't get version/kind; json parse error: {error}");
+            self.refuse(None, if self.encoding == Encoding::Json { &why } else { "" })
+        })?;
+        findings.extend(document.duplicates);
+        let mut object = document.value;
+        let word = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (api_version, kind) = (word("apiVersion"), word("kind"));
+        let shown = String::from_utf8_lossy(&text).into_owned();
+        if kind.is_empty() {
+            return Err(self.refuse(None, &format!("Object 'Kind' is missing in '{shown}'")));
+        }
+        let found = GroupVersionKind::parse(&api_version, &kind);
+        if api_version.is_empty() {
+            return Err(self.refuse(Some(&found), &format!("Object 'apiVersion' is missing in '{shown}'")));
+        }
+        if let Some(schema) = &custom.version().schema {
+            let pruned = schema.decode(&mut object).map_err(|error| match error {
+                MetadataError::Malformed(why) => self.refuse(Some(&found), &why),
+                other => Status::internal(other.to_string()),
+            })?;
+            findings.extend(pruned.iter().map(|field| format!("unknown field {}", quote(field))));
+        }
+        if found.kind != self.expected.kind || found.group != self.expected.group {
+            let why = format!(
+                "{} in version {} cannot be handled as a {}: {} is not {}",
+                found.kind,
+                quote(&found.version),
+                self.expected.kind,
+                found,
+                self.expected
+            );
+            return Err(Status::bad_request(why));
+        }
+        Ok((object, found, findings))
+    }
+
+    /// What the body names, with what it leaves out taken from the path.
+    fn kind_of(&self, api_version: &str, kind: &str) -> GroupVersionKind {
+        let mut found = GroupVersionKind::parse(api_version, kind);
+        if kind.is_empty() {
+            found.kind.clone_from(&self.expected.kind);
+        }
+        if api_version.is_empty() {
+            found.group.clone_from(&self.expected.group);
+            found.version.clone_from(&self.expected.version);
+        }
+        found
+    }
+
+    /// A body that cannot be read, in stock's words.
+    fn refuse(&self, found: Option<&GroupVersionKind>, why: &str) -> Status {
+        let expected = &self.expected.kind;
+        match found {
+            Some(found) if !found.kind.is_empty() => {
+                let version = quote(&found.version);
+                let text = format!("{} in version {version} cannot be handled as a {expected}: {why}", found.kind);
+                Status::bad_request(text)
+            }
+            _ => Status::bad_request(format!(
+                "the object provided is unrecognized (must be of type {expected}): {why} ({})",
+                summarize(self.bytes)
+            )),
+        }
+    }
+}
+
+fn go_name(ty: &Type) -> String {
+    ty.go.to_owned()
+}
+
+/// How much of a bad body a message shows.
+const SUMMARY_BYTES: usize = 30;
+
+fn summarize(bytes: &[u8]) -> String {
+    let shown = &bytes[..bytes.len().min(SUMMARY_BYTES)];
+    let tail = if bytes.len() > SUMMARY_BYTES { " ..." } else { "" };
+    match bytes.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{tail}", String::from_utf8_lossy(shown)),
+        Some(_) => {
+            let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{hex}{tail}")
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What every cluster starts with: namespaces, default roles, flow schemas, and the `kubernetes` Service.
+
+use std::sync::Arc;
+
+use roost_object::{Status, Value};
+use roost_store::{CommitError, Expect, Operation, Write};
+use serde_json::json;
+
+use crate::call::Call;
+use crate::clock;
+use crate::cluster::Cluster;
+use crate::write::{self, Target, storage_error};
+
+/// The namespaces of a fresh cluster.
+const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+impl Cluster {
+    /// Brings the tenant's own objects up to date: makes what is missing and leaves the rest. One commit.
+    pub async fn bootstrap(self: &Arc<Self>) -> Result<(), Status> {
+        let call = Call::internal(self);
+        let mut writes = Vec::new();
+        for object in objects(self) {
+            if let Some(write) = missing(&call, object)? {
+                writes.push(write);
+            }
+        }
+        if writes.is_empty() {
+            return Ok(());
+        }
+        match self.store.commit(writes).await {
+            Ok(_) => Ok(()),
+            Err(CommitError::Conflict { .. }) => Ok(()),
+            Err(error) => Err(storage_error(&error)),
+        }
+    }
+}
+
+/// The write that makes an object, unless it is there.
+fn missing(call: &Call, mut object: Value) -> Result<Option<Write>, Status> {
+    let text = |object: &Value, name: &str| object[name].as_str().unwrap_or_default().to_owned();
+    let Some(resource) = call.cluster.resource_of_kind(&text(&object, "apiVersion"), &text(&object, "kind")) else {
+        return Ok(None);
+    };
+    let namespace = write::metadata_text(&object, "namespace").to_owned();
+    let name = write::metadata_text(&object, "name").to_owned();
+    let target = Target { call, resource: &resource, namespace: &namespace, name: &name, subresource: "" };
+    if call.cluster.store.get(&target.collection(), &target.key()).is_some() {
+        return Ok(None);
+    }
+    object = call.cluster.fill_required(&resource, object);
+    write::apply_defaults(&resource, &mut object);
+    let metadata = write::metadata_mut(&mut object);
+    metadata.insert("uid".into(), uuid::Uuid::new_v4().to_string().into());
+    metadata.insert("creationTimestamp".into(), clock::now_text().into());
+    if resource.rules().is_some_and(|rules| rules.generation == roost_rules::Generation::Spec) {
+        metadata.insert("generation".into(), 1.into());
+    }
+    Ok(Some(Write {
+        collection: target.collection(),
+        name: target.key(),
+        expect: Expect::Absent,
+        operation: Operation::Put(write::pack(&target, &object)?),
+    }))
+}
+
+/// All objects of a fresh cluster.
+fn objects(cluster: &Cluster) -> Vec<Value> {
+    let mut objects: Vec<Value> = NAMESPACES.iter().map(|name| namespace(name)).collect();
+    objects.extend(roost_kinds::bootstrap::values());
+    for name in NAMESPACES {
+        objects.push(default_account(name));
+        objects.push(root_authority(cluster, name));
+    }
+    objects.push(json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
+        "data": {"client-ca-file": cluster.config.identity.client_trust.to_pem()},
+    }));
+    objects.push(json!({
+        "apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR",
+        "metadata": {"name": "kubernetes", "finalizers": ["networking.k8s.io/service-cidr-finalizer"]},
+        "spec": {"cidrs": [cluster.config.service_cidr.to_string()]},
+        "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "", "message": "Kubernetes default Service CIDR is ready", "lastTransitionTime": clock::now_text()}]},
+    }));
+    objects.extend(kubernetes_service(cluster));
+    objects
+}
+
+fn namespace(name: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
+        "spec": {"finalizers": ["kubernetes"]},
+        "status": {"phase": "Active"},
+    })
+}
+
+/// The account that pods run as when they name none.
+pub(crate) fn default_account(namespace: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": namespace}})
+}
+
+/// The bundle that pods verify the API server with.
+pub(crate) fn root_authority(cluster: &Cluster, namespace: &str) -> Value {
+    json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {
+            "name": "kube-root-ca.crt", "namespace": namespace,
+            "annotations": {"kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."},
+        },
+        "data": {"ca.crt": cluster.config.identity.authority_pem()},
+    })
+}
+
+/// The Service under which pods find the API, and its endpoints.
+fn kubernetes_service(cluster: &Cluster) -> Vec<Value> {
+    let labels = json!({"component": "apiserver", "provider": "kubernetes"});
+    let Some(address) = cluster.config.service_cidr.hosts().next().map(|address| address.to_string()) else {
+        return Vec::new();
+    };
+    let family = if address.contains(':') { "IPv6" } else { "IPv4" };
+    let port = cluster.config.advertised.map_or(443, |(_, port)| port);
+    let mut objects = vec![
+        json!({
+            "apiVersion": "v1", "kind": "Service",
+            "metadata": {"name": "kubernetes", "namespace": "default", "labels": labels},
+            "spec": {
+                "type": "ClusterIP", "clusterIP": address, "clusterIPs": [address],
+                "ipFamilies": [family], "ipFamilyPolicy": "SingleStack", "sessionAffinity": "None",
+                "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": port}],
+            },
+        }),
+        json!({
+            "apiVersion": "networking.k8s.io/v1", "kind": "IPAddress",
+            "metadata": {"name": address, "labels": {
+                "ipaddress.kubernetes.io/ip-family": family,
+                "ipaddress.kubernetes.io/managed-by": "ipallocator.k8s.io",
+            }},
+            "spec": {"parentRef": {"group": "", "resource": "services", "namespace": "default", "name": "kubernetes"}},
+        }),
+    ];
+    if let Some((host, port)) = cluster.config.advertised {
+        objects.push(json!({
+            "apiVersion": "v1", "kind": "Endpoints",
+            "metadata": {"name": "kubernetes", "namespace": "default", "labels": {"endpointslice.kubernetes.io/skip-mirror": "true"}},
+            "subsets": [{"addresses": [{"ip": host}], "ports": [{"name": "https", "port": port, "protocol": "TCP"}]}],
+        }));
+        objects.push(json!({
+            "apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice",
+            "metadata": {"name": "kubernetes", "namespace": "default", "labels": {"kubernetes.io/service-name": "kubernetes"}},
+            "addressType": if host.is_ipv6() { "IPv6" } else { "IPv4" },
+            "endpoints": [{"addresses": [host], "conditions": {"ready": true}}],
+            "ports": [{"name": "https", "port": port, "protocol": "TCP"}],
+        }));
+    }
+    objects
+}

@@ -1,0 +1,79 @@
+//! One request on its way: who asks, for what, and what they should be warned of.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use parking_lot::Mutex;
+use roost_access::User;
+
+use crate::cluster::Cluster;
+use crate::request::{Query, RequestInfo};
+
+/// A request that is authenticated and authorized.
+pub(crate) struct Call {
+    /// The tenant it addresses.
+    pub(crate) cluster: Arc<Cluster>,
+    /// Who asks, after impersonation.
+    pub(crate) user: User,
+    /// What the path and method mean.
+    pub(crate) info: RequestInfo,
+    /// The query string.
+    pub(crate) query: Query,
+    /// The headers.
+    pub(crate) headers: HeaderMap,
+    /// What becomes `Warning` headers.
+    pub(crate) warnings: Warnings,
+}
+
+impl Call {
+    /// A call of the server itself, which nobody has to authorize.
+    pub(crate) fn internal(cluster: &Arc<Cluster>) -> Call {
+        let user = User {
+            name: "system:apiserver".into(),
+            groups: vec!["system:masters".into(), "system:authenticated".into()],
+            ..User::default()
+        };
+        Call {
+            cluster: Arc::clone(cluster),
+            user,
+            info: RequestInfo::default(),
+            query: Query::default(),
+            headers: HeaderMap::new(),
+            warnings: Warnings::default(),
+        }
+    }
+
+    /// The owner of written fields when the caller names none: the first word of the user agent.
+    pub(crate) fn manager_or_agent(&self, manager: &str) -> String {
+        if !manager.is_empty() {
+            return manager.to_owned();
+        }
+        let agent = self.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let word = agent.split('/').next().unwrap_or_default();
+        let printable: String = word.chars().filter(|character| !character.is_control()).collect();
+        printable.chars().take(MANAGER_MAX_CHARACTERS).collect()
+    }
+}
+
+/// The longest field manager taken from a user agent.
+const MANAGER_MAX_CHARACTERS: usize = 128;
+
+/// Warnings that a request has collected, each once.
+#[derive(Default)]
+pub(crate) struct Warnings(Mutex<Vec<String>>);
+
+impl Warnings {
+    /// Adds a warning unless it was already given.
+    pub(crate) fn add(&self, text: impl Into<String>) {
+        let text = text.into();
+        let mut warnings = self.0.lock();
+        if !warnings.contains(&text) {
+            warnings.push(text);
+        }
+    }
+
+    /// All warnings so far.
+    pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock())
+    }
+}

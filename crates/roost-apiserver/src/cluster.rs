@@ -1,0 +1,244 @@
+//! One tenant: an independent Kubernetes cluster on the shared store.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytes::Bytes;
+use ipnet::IpNet;
+use parking_lot::RwLock;
+use roost_object::{Status, Value};
+use roost_store::{Collection, Entry, ListQuery, Revision, Store};
+use tokio::sync::Notify;
+
+use crate::access::{Authenticator, Authorizer};
+use crate::custom::CustomTable;
+use crate::derived::Derived;
+use crate::resource::{Origin, Resource};
+use crate::seal::Sealer;
+use crate::stored::Stored;
+use crate::write::{convert_from_storage, key};
+
+/// What distinguishes one tenant from another beside its objects.
+pub struct ClusterConfig {
+    /// The addresses that Services get.
+    pub service_cidr: IpNet,
+    /// The ports that Services of type NodePort get.
+    pub node_ports: std::ops::RangeInclusive<u16>,
+    /// Certificate authorities, keys and what they sign.
+    pub identity: crate::identity::Identity,
+    /// The key that Secrets are sealed with before they reach the store; none leaves them plain.
+    pub encryption_key: Option<[u8; 32]>,
+    /// Where nodes and pods reach this API from the network, for the `kubernetes` Endpoints; none leaves it out.
+    pub advertised: Option<(IpAddr, u16)>,
+}
+
+/// One tenant's API.
+pub struct Cluster {
+    pub(crate) tenant: String,
+    pub(crate) store: Store,
+    pub(crate) config: ClusterConfig,
+    pub(crate) definitions: Derived<CustomTable>,
+    pub(crate) authenticator: Authenticator,
+    pub(crate) authorizer: Authorizer,
+    pub(crate) policies: crate::admission::Policies,
+    pub(crate) flow: crate::flow::FlowControl,
+    pub(crate) metrics: crate::metrics::Metrics,
+    pub(crate) audit: RwLock<Option<Arc<crate::audit::AuditLog>>>,
+    sealer: Option<Sealer>,
+    closing: AtomicBool,
+    closed: Notify,
+}
+
+impl Cluster {
+    /// A tenant on a store. Nothing is read or written yet.
+    pub fn new(tenant: &str, store: Store, config: ClusterConfig) -> Arc<Cluster> {
+        let collection = |group: &str, plural: &str| Collection::new(tenant, group, plural);
+        Arc::new(Cluster {
+            definitions: Derived::new(collection("apiextensions.k8s.io", "customresourcedefinitions")),
+            authenticator: Authenticator::new(tenant, &config),
+            authorizer: Authorizer::new(tenant),
+            policies: crate::admission::Policies::new(tenant),
+            flow: crate::flow::FlowControl::new(tenant),
+            metrics: crate::metrics::Metrics::default(),
+            audit: RwLock::new(None),
+            sealer: config.encryption_key.map(|key| Sealer::new(&key)),
+            tenant: tenant.to_owned(),
+            store,
+            config,
+            closing: AtomicBool::new(false),
+            closed: Notify::new(),
+        })
+    }
+
+    /// Writes a line for every request to the given log from now on.
+    pub fn set_audit_log(&self, log: crate::audit::AuditLog) {
+        *self.audit.write() = Some(Arc::new(log));
+    }
+
+    /// Ends all watches, so that connections can close.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.closed.notify_waiters();
+    }
+
+    /// Whether the tenant is being closed.
+    pub fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// Waits until the tenant is being closed.
+    pub(crate) async fn closing(&self) {
+        let notified = self.closed.notified();
+        if !self.is_closing() {
+            notified.await;
+        }
+    }
+
+    /// The resource at a path: built in, or brought by a definition.
+    pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
+        if let Some(resource) = Resource::built_in(group, version, plural) {
+            return Some(Arc::clone(resource));
+        }
+        self.definitions.read(&self.store, |table| table.resource(group, version, plural))
+    }
+
+    /// All resources, one entry a served version.
+    pub(crate) fn resources(&self) -> Vec<Arc<Resource>> {
+        let mut resources: Vec<_> = Resource::all_built_in().cloned().collect();
+        resources.extend(self.definitions.read(&self.store, |table| table.all()));
+        resources
+    }
+
+    /// The resource of a kind, in any served version.
+    pub(crate) fn resource_of_kind(&self, api_version: &str, kind: &str) -> Option<Arc<Resource>> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        Resource::all_built_in()
+            .find(|resource| resource.kind == kind && resource.group == group && resource.version == version)
+            .cloned()
+            .or_else(|| {
+                self.definitions.read(&self.store, |table| {
+                    table.all().into_iter().find(|resource| {
+                        resource.kind == kind && resource.group == group && resource.version == version
+                    })
+                })
+            })
+    }
+
+    /// Whether stored bytes are what callers see, but for the type and revision.
+    pub(crate) fn is_served_as_stored(&self, resource: &Resource) -> bool {
+        match &resource.origin {
+            Origin::BuiltIn(..) => resource.api_version == resource.storage_api_version(),
+            Origin::Custom(custom) => custom.definition.conversion == roost_schema::Conversion::None,
+        }
+    }
+
+    /// Reads an object by its coordinates, in its storage version.
+    pub(crate) fn find(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Option<Value> {
+        let resource = self.storage_resource(group, plural)?;
+        let entry = self.store.get(&resource.collection(&self.tenant), &key(&resource, namespace, name))?;
+        self.decode(&resource, &entry).ok()
+    }
+
+    /// Reads all objects of a resource, or of one namespace of it.
+    pub(crate) fn find_all(&self, group: &str, plural: &str, namespace: &str) -> Vec<Value> {
+        let Some(resource) = self.storage_resource(group, plural) else { return Vec::new() };
+        let prefix = (resource.namespaced && !namespace.is_empty()).then(|| format!("{namespace}/"));
+        let query = ListQuery { prefix: prefix.as_deref(), ..ListQuery::default() };
+        let Ok(page) = self.store.list(&resource.collection(&self.tenant), query) else { return Vec::new() };
+        page.entries.iter().filter_map(|entry| self.decode(&resource, entry).ok()).collect()
+    }
+
+    /// A resource in the version that it is stored in.
+    pub(crate) fn storage_resource(&self, group: &str, plural: &str) -> Option<Arc<Resource>> {
+        Resource::all_built_in()
+            .find(|resource| {
+                resource.group == group && resource.plural == plural && resource.version == resource.storage_version()
+            })
+            .cloned()
+            .or_else(|| {
+                self.definitions.read(&self.store, |table| {
+                    table.all().into_iter().find(|resource| {
+                        resource.group == group && resource.plural == plural && resource.version == resource.storage_version()
+                    })
+                })
+            })
+    }
+
+    /// Unpacks an entry without building a tree.
+    pub(crate) fn open(&self, resource: &Resource, entry: &Entry) -> Result<Stored, Status> {
+        self.open_bytes(resource, &entry.name, &entry.value)
+    }
+
+    /// Unpacks stored bytes without building a tree.
+    pub(crate) fn open_bytes(&self, resource: &Resource, name: &str, bytes: &Bytes) -> Result<Stored, Status> {
+        let plain = match &self.sealer {
+            Some(sealer) if is_sealed(resource) => {
+                sealer.open(name, bytes).map_err(|error| Status::internal(error.to_string()))?
+            }
+            _ => bytes.clone(),
+        };
+        Stored::new(plain).map_err(|error| Status::internal(error.to_string()))
+    }
+
+    /// Packs an object for the store; Secrets are sealed.
+    pub(crate) fn seal(&self, resource: &Resource, name: &str, stored: Stored) -> Result<Bytes, Status> {
+        match &self.sealer {
+            Some(sealer) if is_sealed(resource) => {
+                sealer.seal(name, &stored.into_bytes()).map_err(|error| Status::internal(error.to_string()))
+            }
+            _ => Ok(stored.into_bytes()),
+        }
+    }
+
+    /// An entry as an object in its storage version.
+    pub(crate) fn decode(&self, resource: &Resource, entry: &Entry) -> Result<Value, Status> {
+        let stored = self.open(resource, entry)?;
+        let api_version = self.stored_api_version(resource, &stored);
+        stored
+            .decode(&api_version, &resource.kind, entry.modified)
+            .map_err(|error| Status::internal(error.to_string()))
+    }
+
+    /// An entry as an object in the served version.
+    pub(crate) fn decode_served(&self, resource: &Resource, entry: &Entry) -> Result<Value, Status> {
+        self.decode_served_bytes(resource, &entry.name, &entry.value, entry.modified)
+    }
+
+    /// Stored bytes as an object in the served version.
+    pub(crate) fn decode_served_bytes(
+        &self,
+        resource: &Resource,
+        name: &str,
+        bytes: &Bytes,
+        revision: Revision,
+    ) -> Result<Value, Status> {
+        let stored = self.open_bytes(resource, name, bytes)?;
+        let object = stored
+            .decode(&self.stored_api_version(resource, &stored), &resource.kind, revision)
+            .map_err(|error| Status::internal(error.to_string()))?;
+        convert_from_storage(resource, object)
+    }
+
+    fn stored_api_version(&self, resource: &Resource, stored: &Stored) -> String {
+        match &resource.origin {
+            Origin::BuiltIn(..) => resource.storage_api_version(),
+            Origin::Custom(_) => roost_object::group::api_version(&resource.group, stored.version()),
+        }
+    }
+
+    /// Fills in what an object of the kind always has, as Go's encoder would: for objects that were never decoded.
+    pub(crate) fn fill_required(&self, resource: &Resource, object: Value) -> Value {
+        match &resource.origin {
+            Origin::BuiltIn(built_in, _) => {
+                roost_kinds::json::decode(object.clone(), built_in.ty).map_or(object, |decoded| decoded.value)
+            }
+            Origin::Custom(_) => object,
+        }
+    }
+}
+
+/// Secrets are what encryption at rest is about.
+fn is_sealed(resource: &Resource) -> bool {
+    resource.is("", "secrets")
+}

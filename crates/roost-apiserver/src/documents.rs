@@ -1,0 +1,215 @@
+//! What the server says about itself: discovery, version, health, OpenAPI and OpenID documents.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::Response;
+use roost_kinds::discovery::{self, DynamicResource};
+use roost_object::{Status, Value};
+use serde_json::json;
+
+use crate::call::Call;
+use crate::cluster::Cluster;
+use crate::handle::not_found_page;
+use crate::negotiate::{self, BUILT_IN, Encoding, Format};
+use crate::resource::Resource;
+use crate::respond::{self, Body};
+
+/// The Kubernetes version that the API is that of.
+pub const KUBERNETES_VERSION: &str = "v1.36.3";
+
+/// Answers a request on a path that is no resource.
+pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
+    let cluster = &call.cluster;
+    let path = call.info.path.trim_end_matches('/');
+    match path {
+        "" => Ok(respond::json(200, &json!({"paths": paths(cluster)}))),
+        "/version" => Ok(respond::bytes(200, "application/json", pretty(&version()))),
+        "/healthz" | "/livez" | "/readyz" => Ok(health(call, path)),
+        "/metrics" => {
+            let text = cluster.metrics.render(&cluster.store.size(), cluster.store.revision());
+            Ok(respond::bytes(200, "text/plain; version=0.0.4; charset=utf-8", text))
+        }
+        "/api" | "/apis" if wants_aggregated(call) => Ok(aggregated(call, path)),
+        "/api" => document(call, Some(discovery::core_versions(&server_address(call)))),
+        "/apis" => document(call, Some(discovery::group_list(&custom_resources(cluster)))),
+        "/openid/v1/jwks" => {
+            let keys = roost_pki::key_set(&cluster.config.identity.token_trust);
+            Ok(respond::bytes(200, "application/jwk-set+json", keys))
+        }
+        "/.well-known/openid-configuration" => {
+            let issuer = cluster.config.identity.token_issuer.issuer();
+            let uri = format!("{issuer}/openid/v1/jwks");
+            let text = roost_pki::openid_configuration(issuer, &uri, &cluster.config.identity.token_trust);
+            Ok(respond::bytes(200, "application/json", text))
+        }
+        _ => {
+            if let Some(check) = path.strip_prefix("/healthz/").or_else(|| path.strip_prefix("/livez/")).or_else(|| path.strip_prefix("/readyz/")) {
+                return Ok(if CHECKS.contains(&check) { respond::text(200, "ok") } else { not_found_page() });
+            }
+            if let Some(rest) = path.strip_prefix("/openapi/") {
+                return crate::openapi::answer(call, rest);
+            }
+            let extra = custom_resources(cluster);
+            let document_at = match path.trim_start_matches('/').split('/').collect::<Vec<_>>().as_slice() {
+                ["api", version] => discovery::resource_list("", version, &extra),
+                ["apis", group] => discovery::group(group, &extra),
+                ["apis", group, version] => discovery::resource_list(group, version, &extra),
+                _ => None,
+            };
+            document(call, document_at)
+        }
+    }
+}
+
+fn document(call: &Call, document: Option<Value>) -> Result<Response<Body>, Status> {
+    let Some(document) = document else { return Ok(not_found_page()) };
+    let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
+    Ok(respond::object(200, &format, &document))
+}
+
+/// The custom resources of a tenant, as discovery wants them.
+pub(crate) fn custom_resources(cluster: &Cluster) -> Vec<DynamicResource> {
+    let describe = |resource: &Resource| {
+        let custom = resource.as_custom()?;
+        let definition = &custom.definition;
+        Some(DynamicResource {
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            plural: resource.plural.clone(),
+            singular: definition.singular.clone(),
+            kind: resource.kind.clone(),
+            list_kind: resource.list_kind.clone(),
+            short_names: definition.short_names.clone(),
+            categories: definition.categories.clone(),
+            namespaced: resource.namespaced,
+            terminating: custom.terminating,
+            status: custom.version().status,
+            scale: custom.version().scale.is_some(),
+            storage_version_hash: storage_version_hash(&resource.group, &definition.storage_version, &resource.kind),
+        })
+    };
+    cluster.definitions.read(&cluster.store, |table| table.all()).iter().filter_map(|resource| describe(resource)).collect()
+}
+
+/// The mark by which clients see that a resource is stored in another version than before.
+fn storage_version_hash(group: &str, version: &str, kind: &str) -> String {
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, format!("{group}/{version}/{kind}").as_bytes());
+    STANDARD.encode(&digest.as_ref()[..8])
+}
+
+/// The aggregated form, which lists every resource of every group at once.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+fn wants_aggregated(call: &Call) -> bool {
+    for clause in negotiate::clauses(&call.headers) {
+        if !clause.allows("application/json") && !clause.allows("application/vnd.kubernetes.protobuf") {
+            continue;
+        }
+        match (clause.parameter("as"), clause.parameter("g"), clause.parameter("v")) {
+            (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => return true,
+            (None, _, _) => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+fn aggregated(call: &Call, path: &str) -> Response<Body> {
+    let value = match path {
+        "/api" => discovery::aggregated_core(),
+        _ => discovery::aggregated(&custom_resources(&call.cluster)),
+    };
+    let body = respond::encode(&value, &Format { encoding: Encoding::Json, ..Format::JSON });
+    let etag = format!("\"{:016X}\"", fingerprint(&body));
+    let known = call.headers.get(http::header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
+    if known == Some(etag.as_str()) {
+        return respond::bytes(304, AGGREGATED, "");
+    }
+    let mut response = respond::bytes(200, AGGREGATED, body);
+    if let Ok(value) = http::HeaderValue::from_str(&etag) {
+        response.headers_mut().insert(http::header::ETAG, value);
+    }
+    response.headers_mut().insert(http::header::VARY, http::HeaderValue::from_static("Accept"));
+    response.headers_mut().insert(http::header::CACHE_CONTROL, http::HeaderValue::from_static("public"));
+    response
+}
+
+/// A short mark of a document's content, for `ETag`.
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
+    use std::hash::Hasher as _;
+    let mut hasher = std::hash::DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+fn version() -> Value {
+    let number = KUBERNETES_VERSION.trim_start_matches('v');
+    let mut parts = number.split('.');
+    json!({
+        "major": parts.next().unwrap_or_default(),
+        "minor": parts.next().unwrap_or_default(),
+        "emulationMajor": "1",
+        "emulationMinor": "36",
+        "minCompatibilityMajor": "1",
+        "minCompatibilityMinor": "35",
+        "gitVersion": KUBERNETES_VERSION,
+        "gitCommit": "",
+        "gitTreeState": "",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "go1.26",
+        "compiler": "rustc",
+        "platform": concat!("linux/", "amd64"),
+    })
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// The parts that health is made of.
+const CHECKS: [&str; 5] = ["ping", "log", "etcd", "informer-sync", "poststarthook/rbac/bootstrap-roles"];
+
+fn health(call: &Call, path: &str) -> Response<Body> {
+    let name = path.trim_start_matches('/');
+    if call.cluster.is_closing() && name == "readyz" {
+        return respond::text(500, "[-]shutdown failed: reason withheld\nreadyz check failed\n");
+    }
+    if call.query.get("verbose").is_none() {
+        return respond::text(200, "ok");
+    }
+    let excluded: Vec<&str> = call.query.all("exclude").collect();
+    let mut text: String = CHECKS
+        .iter()
+        .map(|check| if excluded.contains(check) { format!("[+]{check} excluded: ok\n") } else { format!("[+]{check} ok\n") })
+        .collect();
+    text.push_str(name);
+    text.push_str(" check passed\n");
+    respond::text(200, text)
+}
+
+/// The paths that the root lists.
+fn paths(cluster: &Cluster) -> Vec<String> {
+    let mut paths: Vec<String> = ["/.well-known/openid-configuration", "/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/openid/v1/jwks", "/readyz", "/version"]
+        .map(str::to_owned)
+        .into();
+    for resource in cluster.resources() {
+        if resource.group.is_empty() {
+            paths.push(format!("/api/{}", resource.version));
+        } else {
+            paths.push(format!("/apis/{}", resource.group));
+            paths.push(format!("/apis/{}", resource.api_version));
+        }
+    }
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// Where the caller reached the server.
+fn server_address(call: &Call) -> String {
+    let host = call.headers.get(http::header::HOST).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    match call.cluster.config.advertised {
+        Some((address, port)) => std::net::SocketAddr::new(address, port).to_string(),
+        None => host.to_owned(),
+    }
+}

@@ -1,0 +1,287 @@
+//! Requests on resources: from a verb and a path to the read or write behind it.
+
+use bytes::Bytes;
+use http::Response;
+use roost_object::status::Details;
+use roost_object::{GroupVersionKind, Map, Status, Value};
+
+use crate::body;
+use crate::call::Call;
+use crate::negotiate::{self, BUILT_IN, Format};
+use crate::options::{DeleteOptions, FieldValidation, ListOptions, WriteKind, WriteOptions};
+use crate::patch::{Patch, PatchType, check_name};
+use crate::read;
+use crate::resource::{Origin, Resource};
+use crate::respond::{self, Body};
+use crate::write::{self, Change, Target, apply_defaults};
+use crate::{after, subresource};
+
+/// Answers a request on a resource.
+pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>, Status> {
+    let info = &call.info;
+    let Some(resource) = call.cluster.resource(&info.group, &info.version, &info.resource) else {
+        return Ok(not_found_page());
+    };
+    if !is_routed(&resource, call) {
+        return Ok(not_found_page());
+    }
+    if let Some(answer) = subresource::handle(call, &resource, &body).await {
+        return answer;
+    }
+    let verb = info.verb.as_str();
+    if !resource.serves(&info.subresource, verb) || !is_method_routed(&resource, call) {
+        return Err(method_not_allowed(&resource, call));
+    }
+    let format = negotiate::negotiate(&call.headers, &call.query, resource.encodings())?;
+    let target = Target {
+        call,
+        resource: &resource,
+        namespace: &info.namespace,
+        name: &info.name,
+        subresource: &info.subresource,
+    };
+    match verb {
+        "get" => read::get(&target, &format),
+        "list" | "watch" => {
+            let options = ListOptions::parse(&call.query, verb == "watch")?;
+            if verb == "watch" {
+                let options = watch_of_one(call, options)?;
+                return read::watch(call, &resource, &info.namespace, &options, &format);
+            }
+            read::list(call, &resource, &info.namespace, &options, &format)
+        }
+        "create" => create(&target, &body, &format).await,
+        "update" => replace(&target, &body, &format).await,
+        "patch" => patch(&target, body, &format).await,
+        "delete" => delete(&target, &body, &format).await,
+        "deletecollection" => delete_collection(&target, &body, &format).await,
+        _ => Err(method_not_allowed(&resource, call)),
+    }
+}
+
+/// The deprecated `/watch/…/name` watches one object.
+fn watch_of_one(call: &Call, mut options: ListOptions) -> Result<ListOptions, Status> {
+    if call.info.watch_prefix && !call.info.name.is_empty() && options.field_selector.is_empty() {
+        options.field_selector = format!("metadata.name={}", call.info.name);
+    }
+    Ok(options)
+}
+
+/// Whether the path has the form of the resource's scope, and its subresource exists.
+fn is_routed(resource: &Resource, call: &Call) -> bool {
+    let info = &call.info;
+    let in_namespace = !info.namespace.is_empty();
+    let scope_fits = if resource.namespaced {
+        in_namespace || info.name.is_empty() || matches!(info.verb.as_str(), "list" | "watch")
+    } else {
+        !in_namespace || resource.is("", "namespaces")
+    };
+    let subresource_fits = info.subresource.is_empty() || resource.has_subresource(&info.subresource);
+    scope_fits && subresource_fits
+}
+
+/// A namespaced object can only be created or deleted inside a namespace.
+fn is_method_routed(resource: &Resource, call: &Call) -> bool {
+    let all_namespaces = resource.namespaced && call.info.namespace.is_empty();
+    !all_namespaces || matches!(call.info.verb.as_str(), "list" | "watch")
+}
+
+/// What stock answers where no route is.
+pub(crate) fn not_found_page() -> Response<Body> {
+    respond::text(404, "404 page not found\n")
+}
+
+pub(crate) fn method_not_allowed(resource: &Resource, call: &Call) -> Status {
+    match &resource.origin {
+        Origin::Custom(_) => Status::method_not_supported(&resource.group_resource(), &call.info.verb),
+        Origin::BuiltIn(..) => Status::failure(
+            405,
+            "MethodNotAllowed",
+            "the server does not allow this method on the requested resource",
+        )
+        .with_details(Details::default()),
+    }
+}
+
+/// The kind that a resource's bodies have.
+pub(crate) fn expected_kind(resource: &Resource) -> GroupVersionKind {
+    GroupVersionKind {
+        group: resource.group.clone(),
+        version: resource.version.clone(),
+        kind: resource.kind.clone(),
+    }
+}
+
+/// Decodes a body into the resource's kind, with its version checked and warnings passed on.
+pub(crate) fn decode(target: &Target<'_>, body: &Bytes, options: &WriteOptions) -> Result<Value, Status> {
+    let resource = target.resource;
+    let encoding = negotiate::body_encoding(&target.call.headers, resource.encodings())?;
+    let expected = expected_kind(resource);
+    let decoded = body::decode(body, encoding, &expected, options.validation, Some(resource))?;
+    if decoded.kind.group != expected.group || decoded.kind.version != expected.version {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({}) does not match the expected API version ({})",
+            decoded.kind.api_version(),
+            resource.api_version
+        )));
+    }
+    decoded.warnings.into_iter().for_each(|warning| target.call.warnings.add(warning));
+    let mut object = decoded.object;
+    if let Some(fields) = object.as_object_mut() {
+        fields.insert("apiVersion".into(), resource.api_version.as_str().into());
+        fields.insert("kind".into(), decoded.kind.kind.as_str().into());
+    }
+    Ok(object)
+}
+
+async fn create(target: &Target<'_>, bytes: &Bytes, format: &Format) -> Result<Response<Body>, Status> {
+    let options = WriteOptions::parse(&target.call.query, WriteKind::Create)?;
+    let object = decode(target, bytes, &options)?;
+    refuse_while_terminating(target, &object)?;
+    let name = write::metadata_text(&object, "name").to_owned();
+    let created = write::create(Target { name: &name, ..*target }, object, &options).await?;
+    if !options.dry_run {
+        after::written(target, &created).await;
+    }
+    let served = write::convert_from_storage(target.resource, created)?;
+    read::present(target.call, target.resource, format, 201, served)
+}
+
+/// Nothing new comes into a custom resource whose definition is going.
+fn refuse_while_terminating(target: &Target<'_>, object: &Value) -> Result<(), Status> {
+    match target.resource.as_custom() {
+        Some(custom) if custom.terminating => {
+            let name = write::metadata_text(object, "name");
+            let why = "create not allowed while custom resource definition is terminating";
+            Err(Status::forbidden(&target.resource.group_resource(), name, why))
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn replace(target: &Target<'_>, bytes: &Bytes, format: &Format) -> Result<Response<Body>, Status> {
+    let options = WriteOptions::parse(&target.call.query, WriteKind::Update)?;
+    let mut object = decode(target, bytes, &options)?;
+    apply_defaults(target.resource, &mut object);
+    check_name(target, &object)?;
+    let create = target.subresource.is_empty() && target.resource.rules().is_some_and(|rules| rules.create_on_update);
+    let transform = |_: &Value| Ok(object.clone());
+    let change = Change { transform: &transform, tracked: false, create };
+    let updated = write::update(*target, change, &options).await?;
+    finish(target, updated, &options, format).await
+}
+
+async fn patch(target: &Target<'_>, bytes: Bytes, format: &Format) -> Result<Response<Body>, Status> {
+    let kind = PatchType::parse(&target.call.headers, target.resource)?;
+    let write_kind = if kind == PatchType::Apply { WriteKind::Apply } else { WriteKind::Patch };
+    let options = WriteOptions::parse(&target.call.query, write_kind)?;
+    let patch = Patch::parse(kind, bytes)?;
+    let transform = |live: &Value| patch.transform(target, live, &options);
+    let tracked = kind == PatchType::Apply;
+    let change = Change { transform: &transform, tracked, create: tracked && target.subresource.is_empty() };
+    let updated = write::update(*target, change, &options).await?;
+    finish(target, updated, &options, format).await
+}
+
+/// The end of an update: follow-up work, and the object as the caller sees it.
+pub(crate) async fn finish(
+    target: &Target<'_>,
+    updated: write::Updated,
+    options: &WriteOptions,
+    format: &Format,
+) -> Result<Response<Body>, Status> {
+    if !options.dry_run {
+        after::written(target, &updated.object).await;
+    }
+    let served = write::convert_from_storage(target.resource, updated.object)?;
+    let code = if updated.created { 201 } else { 200 };
+    read::present(target.call, target.resource, format, code, served)
+}
+
+/// Reads the options of a delete, which may come in a body of their own kind.
+fn delete_options(call: &Call, bytes: &Bytes) -> Result<DeleteOptions, Status> {
+    if bytes.is_empty() {
+        return DeleteOptions::parse(&call.query, None);
+    }
+    let encoding = negotiate::body_encoding(&call.headers, BUILT_IN)?;
+    let expected = GroupVersionKind { group: String::new(), version: "v1".into(), kind: "DeleteOptions".into() };
+    let decoded = body::decode(bytes, encoding, &expected, FieldValidation::Ignore, None)?;
+    DeleteOptions::parse(&call.query, Some(&decoded.object))
+}
+
+async fn delete(target: &Target<'_>, bytes: &Bytes, format: &Format) -> Result<Response<Body>, Status> {
+    let options = delete_options(target.call, bytes)?;
+    let deletion = write::delete(*target, &options).await?;
+    if !options.dry_run {
+        after::deleted(target, &deletion).await;
+    }
+    let code = if deletion.immediate || options.orphan_dependents.is_none() { 200 } else { 202 };
+    if deletion.immediate && !returns_deleted(target.resource) {
+        let details = Details {
+            name: target.name.to_owned(),
+            group: target.resource.group.clone(),
+            kind: target.resource.plural.clone(),
+            uid: write::metadata_text(&deletion.object, "uid").to_owned(),
+            ..Details::default()
+        };
+        return Ok(success(details, format));
+    }
+    let served = write::convert_from_storage(target.resource, deletion.object)?;
+    read::present(target.call, target.resource, format, code, served)
+}
+
+/// A `Status` that says that all went well.
+pub(crate) fn success(details: Details, format: &Format) -> Response<Body> {
+    let mut value = Map::new();
+    value.insert("kind".into(), "Status".into());
+    value.insert("apiVersion".into(), "v1".into());
+    value.insert("metadata".into(), Value::Object(Map::new()));
+    value.insert("status".into(), "Success".into());
+    value.insert("details".into(), serde_json::to_value(details).unwrap_or_default());
+    let format = Format { view: negotiate::View::Object, ..*format };
+    respond::object(200, &format, &Value::Object(value))
+}
+
+/// The kinds whose delete answers with the object instead of a `Status`.
+fn returns_deleted(resource: &Resource) -> bool {
+    const RETURNING: &[(&str, &[&str])] = &[
+        ("", &["resourcequotas", "persistentvolumes", "serviceaccounts", "persistentvolumeclaims", "namespaces", "pods", "services", "podtemplates"]),
+        ("storage.k8s.io", &["csidrivers", "storageclasses", "volumeattachments", "csinodes", "volumeattributesclasses"]),
+        ("resource.k8s.io", &["resourceclaimtemplates", "resourceslices", "resourceclaims", "deviceclasses"]),
+    ];
+    resource.as_custom().is_none()
+        && RETURNING.iter().any(|(group, plurals)| *group == resource.group && plurals.contains(&&*resource.plural))
+}
+
+async fn delete_collection(target: &Target<'_>, bytes: &Bytes, format: &Format) -> Result<Response<Body>, Status> {
+    let call = target.call;
+    let list_options = ListOptions::parse(&call.query, false)?;
+    let options = delete_options(call, bytes)?;
+    let selection = read::Selection::parse(&list_options, target.resource)?;
+    let collection = target.collection();
+    let prefix = (target.resource.namespaced && !target.namespace.is_empty()).then(|| format!("{}/", target.namespace));
+    let query = roost_store::ListQuery { prefix: prefix.as_deref(), ..roost_store::ListQuery::default() };
+    let page = call.cluster.store.list(&collection, query).map_err(|error| Status::expired(error.to_string()))?;
+    let mut deleted = Vec::new();
+    for entry in &page.entries {
+        let object = call.cluster.decode_served(target.resource, entry)?;
+        if !selection.matches(target.resource, &object) {
+            continue;
+        }
+        let name = write::metadata_text(&object, "name").to_owned();
+        let namespace = write::metadata_text(&object, "namespace").to_owned();
+        let one = Target { name: &name, namespace: &namespace, ..*target };
+        match write::delete(one, &options).await {
+            Ok(deletion) => {
+                if !options.dry_run {
+                    after::deleted(&one, &deletion).await;
+                }
+            }
+            Err(status) if status.code == 404 => {}
+            Err(status) => return Err(status),
+        }
+        deleted.push(object);
+    }
+    let meta = read::ListMeta { revision: page.revision, ..read::ListMeta::default() };
+    read::present_list(call, target.resource, format, &meta, deleted)
+}

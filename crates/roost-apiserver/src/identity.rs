@@ -1,0 +1,56 @@
+//! The keys and certificates of one tenant.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::{SignedDuration, Timestamp};
+use roost_access::token::TokenIssuer;
+use roost_object::Value;
+use roost_pki::{CertificateAuthority, CertificateBundle, CertificateRequest, PrivateKey, PublicKey};
+
+/// How long the authority of a fresh cluster lives.
+const AUTHORITY_LIFETIME: SignedDuration = SignedDuration::from_hours(24 * 365 * 10);
+
+/// Who a tenant trusts, and what it signs with.
+pub struct Identity {
+    /// Signs client certificates, kubelet certificates and the server's own.
+    pub authority: CertificateAuthority,
+    /// Whose client certificates are believed; more than one while an authority is being replaced.
+    pub client_trust: CertificateBundle,
+    /// Signs service-account tokens, and is named in them.
+    pub token_issuer: TokenIssuer,
+    /// Whose service-account tokens are believed; more than one while the key is being replaced.
+    pub token_trust: Vec<PublicKey>,
+}
+
+impl Identity {
+    /// Fresh keys for a fresh cluster. The issuer is a URL that tokens name.
+    pub fn generate(now: Timestamp, issuer: &str) -> Result<Identity, roost_pki::Error> {
+        let authority = CertificateAuthority::new("kubernetes", now, AUTHORITY_LIFETIME)?;
+        Ok(Identity::from_parts(authority, PrivateKey::generate()?, issuer))
+    }
+
+    /// Kept keys of an existing cluster.
+    pub fn from_parts(authority: CertificateAuthority, token_key: PrivateKey, issuer: &str) -> Identity {
+        let mut client_trust = CertificateBundle::default();
+        client_trust.add(authority.certificate().clone());
+        let token_trust = vec![token_key.public_key().clone()];
+        Identity { authority, client_trust, token_issuer: TokenIssuer::new(issuer, token_key), token_trust }
+    }
+
+    /// What clients verify the server with.
+    pub fn authority_pem(&self) -> String {
+        self.authority.certificate().to_pem()
+    }
+}
+
+/// The organizations that a CertificateSigningRequest object asks for; none when its request cannot be read.
+pub(crate) fn requested_organizations(request: &Value) -> Option<Vec<String>> {
+    Some(parse_request(request)?.subject().organizations().to_vec())
+}
+
+/// The request inside a CertificateSigningRequest object.
+pub(crate) fn parse_request(request: &Value) -> Option<CertificateRequest> {
+    let encoded = request["spec"]["request"].as_str()?;
+    let pem = STANDARD.decode(encoded).ok()?;
+    CertificateRequest::from_pem(std::str::from_utf8(&pem).ok()?).ok()
+}

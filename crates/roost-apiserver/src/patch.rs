@@ -1,0 +1,252 @@
+//! Patches of all four kinds, as functions from the live object to the new one.
+
+use bytes::Bytes;
+use http::HeaderMap;
+use roost_kinds::TypeRef;
+use roost_merge::{apply, json_patch, merge_patch, strategic};
+use roost_object::field::{Error, Path, quote};
+use roost_object::{GroupKind, Status, Value, json};
+use crate::pending::yaml;
+
+use crate::clock;
+use crate::options::{FieldValidation, WriteOptions};
+use crate::resource::{Origin, Resource};
+use crate::write::{Target, apply_defaults, filter, tracking};
+
+/// The kinds of patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PatchType {
+    /// RFC 6902.
+    Json,
+    /// RFC 7386.
+    Merge,
+    /// Kubernetes' own, which merges lists by key.
+    Strategic,
+    /// Server-side apply.
+    Apply,
+}
+
+impl PatchType {
+    /// Reads the content type; custom resources take no strategic merge patches.
+    pub(crate) fn parse(headers: &HeaderMap, resource: &Resource) -> Result<PatchType, Status> {
+        let content_type = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let media_type = content_type.split(';').next().unwrap_or_default().trim();
+        let built_in = matches!(resource.origin, Origin::BuiltIn(..));
+        match media_type {
+            "application/json-patch+json" => Ok(PatchType::Json),
+            "application/merge-patch+json" => Ok(PatchType::Merge),
+            "application/strategic-merge-patch+json" if built_in => Ok(PatchType::Strategic),
+            "application/apply-patch+yaml" => Ok(PatchType::Apply),
+            _ if built_in => Err(Status::unsupported_media_type(&[
+                "application/json-patch+json",
+                "application/merge-patch+json",
+                "application/strategic-merge-patch+json",
+                "application/apply-patch+yaml",
+            ])),
+            _ => Err(Status::unsupported_media_type(&[
+                "application/json-patch+json",
+                "application/merge-patch+json",
+                "application/apply-patch+yaml",
+            ])),
+        }
+    }
+}
+
+/// A patch that is ready to be applied, perhaps several times when others write in between.
+pub(crate) struct Patch {
+    kind: PatchType,
+    bytes: Bytes,
+    /// The patch as a tree, for all but JSON patches.
+    tree: Value,
+    /// Duplicate fields in the patch itself.
+    duplicates: Vec<String>,
+}
+
+impl Patch {
+    /// Reads a patch.
+    pub(crate) fn parse(kind: PatchType, bytes: Bytes) -> Result<Patch, Status> {
+        let parsed = match kind {
+            PatchType::Apply => {
+                yaml::read(&bytes).map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?
+            }
+            PatchType::Json | PatchType::Merge => {
+                json::read(&bytes).map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?
+            }
+            PatchType::Strategic => json::read(&bytes).map_err(|error| Status::bad_request(error.to_string()))?,
+        };
+        if matches!(kind, PatchType::Merge | PatchType::Strategic | PatchType::Apply) && !parsed.value.is_object() && !parsed.value.is_null() {
+            let found = go_kind(&parsed.value);
+            let why = format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}");
+            return Err(Status::bad_request(match kind {
+                PatchType::Merge => format!("error decoding patch: {why}"),
+                PatchType::Apply => format!("error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}"),
+                _ => why,
+            }));
+        }
+        Ok(Patch { kind, bytes, tree: parsed.value, duplicates: parsed.duplicates })
+    }
+
+    /// The new object, in the served version with defaults, from the live one.
+    pub(crate) fn transform(&self, target: &Target<'_>, live: &Value, options: &WriteOptions) -> Result<Value, Status> {
+        if self.kind == PatchType::Apply {
+            return self.apply(target, live, options);
+        }
+        let patched = match self.kind {
+            PatchType::Json => json_patch::apply(live, &self.bytes).map_err(|error| error.status())?,
+            PatchType::Merge => merge_patch::apply(live.clone(), self.tree.clone()),
+            _ => strategic::apply(live.clone(), self.tree.clone(), Schema(type_ref(target.resource)))
+                .map_err(|error| error.status())?,
+        };
+        let mut object = self.decode(target, patched, options)?;
+        apply_defaults(target.resource, &mut object);
+        check_name(target, &object)?;
+        Ok(object)
+    }
+
+    /// Reads the patched tree as the kind's own type.
+    fn decode(&self, target: &Target<'_>, patched: Value, options: &WriteOptions) -> Result<Value, Status> {
+        let shown = || match self.kind {
+            PatchType::Strategic => self.tree.to_string(),
+            _ => patched.to_string(),
+        };
+        let refuse = |value: String, why: String| {
+            let error = Error::invalid(&Path::new("patch"), value, why);
+            Status::invalid(&GroupKind::new("", ""), "", &[error])
+        };
+        let mut strict: Vec<String> = self
+            .duplicates
+            .iter()
+            .map(|duplicate| if self.kind == PatchType::Json { format!("json patch {duplicate}") } else { duplicate.clone() })
+            .collect();
+        let object = match &target.resource.origin {
+            Origin::BuiltIn(resource, _) => {
+                let text = if options.validation == FieldValidation::Strict { shown() } else { String::new() };
+                let decoded = roost_kinds::json::decode(patched.clone(), resource.ty)
+                    .map_err(|error| refuse(shown(), error.to_string()))?;
+                strict.extend(decoded.findings);
+                if !strict.is_empty() && options.validation == FieldValidation::Strict {
+                    return Err(refuse(text, format!("strict decoding error: {}", strict.join(", "))));
+                }
+                decoded.value
+            }
+            Origin::Custom(custom) => {
+                let mut object = patched.clone();
+                if let Some(schema) = &custom.version().schema {
+                    let pruned = schema.decode(&mut object).map_err(|error| refuse(shown(), error.to_string()))?;
+                    strict.extend(pruned.iter().map(|field| format!("unknown field {}", quote(field))));
+                }
+                if !strict.is_empty() && options.validation == FieldValidation::Strict {
+                    return Err(refuse(shown(), format!("strict decoding error: {}", strict.join(", "))));
+                }
+                object
+            }
+        };
+        if options.validation == FieldValidation::Warn {
+            strict.into_iter().for_each(|warning| target.call.warnings.add(warning));
+        }
+        Ok(object)
+    }
+
+    /// Server-side apply.
+    fn apply(&self, target: &Target<'_>, live: &Value, options: &WriteOptions) -> Result<Value, Status> {
+        let resource = target.resource;
+        let now = clock::now_text();
+        let filter = filter(target);
+        let tracking = tracking(target, &options.field_manager, &now, &filter);
+        let merged = apply::apply(live, &self.tree, &tracking, options.force, resource.node())
+            .map_err(|error| error.status())?;
+        if !self.duplicates.is_empty() {
+            match options.validation {
+                FieldValidation::Strict => {
+                    return Err(Status::bad_request(format!("error strict decoding YAML: {}", self.duplicates.join(", "))));
+                }
+                FieldValidation::Warn => self.duplicates.iter().for_each(|duplicate| target.call.warnings.add(duplicate)),
+                FieldValidation::Ignore => {}
+            }
+        }
+        let mut object = match &resource.origin {
+            Origin::BuiltIn(built_in, _) => {
+                roost_kinds::json::decode(merged, built_in.ty).map_err(|error| Status::failure(500, "", error.to_string()))?.value
+            }
+            Origin::Custom(custom) => {
+                let mut merged = merged;
+                if let Some(schema) = &custom.version().schema {
+                    schema.prune(&mut merged);
+                }
+                merged
+            }
+        };
+        apply_defaults(resource, &mut object);
+        check_name(target, &object)?;
+        Ok(object)
+    }
+}
+
+/// The object must be the one that the path names.
+pub(crate) fn check_name(target: &Target<'_>, object: &Value) -> Result<(), Status> {
+    let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default();
+    let (name, namespace) = (text("name"), text("namespace"));
+    if name.is_empty() {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            target.name
+        )));
+    }
+    if name != target.name {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({})",
+            target.name
+        )));
+    }
+    if target.resource.namespaced && !namespace.is_empty() && namespace != target.namespace {
+        return Err(Status::bad_request(format!(
+            "the namespace of the object ({namespace}) does not match the namespace on the request ({})",
+            target.namespace
+        )));
+    }
+    Ok(())
+}
+
+fn type_ref(resource: &Resource) -> TypeRef {
+    match &resource.origin {
+        Origin::BuiltIn(resource, _) => TypeRef::from(resource.ty),
+        Origin::Custom(_) => unreachable!("strategic merge patches of custom resources are refused by content type"),
+    }
+}
+
+fn go_kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+/// The tables of built-in kinds, as strategic merge patch looks at them.
+#[derive(Clone, Copy)]
+struct Schema(TypeRef);
+
+impl strategic::StrategicSchema for Schema {
+    fn patch_field(self, name: &str) -> Result<strategic::PatchField<Self>, String> {
+        use roost_object::merge::Node as _;
+        match self.0.field(name) {
+            Some(field) => Ok(strategic::PatchField {
+                schema: Some(Schema(field)),
+                strategy: field.entry().map_or("", |entry| entry.patch_strategy),
+                merge_key: field.patch_merge_key().unwrap_or_default(),
+            }),
+            None => {
+                let ty = self.0.structure().map_or("", |ty| ty.name());
+                Err(format!("unable to find api field in struct {ty} for the json field {}", quote(name)))
+            }
+        }
+    }
+
+    fn patch_element(self) -> Option<Self> {
+        use roost_object::merge::Node as _;
+        self.0.element().map(Schema)
+    }
+}

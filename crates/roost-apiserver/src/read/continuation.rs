@@ -1,0 +1,67 @@
+//! Continue tokens: where a page ended and at which revision, opaque to the caller.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use roost_object::Status;
+use roost_store::Revision;
+use serde::{Deserialize, Serialize};
+
+/// The only version of tokens that is understood.
+const VERSION: &str = "meta.k8s.io/v1";
+
+/// The longest token that is read.
+const MAX_TOKEN_LENGTH: usize = 4096;
+
+#[derive(Serialize, Deserialize)]
+struct Token {
+    v: String,
+    rv: i64,
+    start: String,
+}
+
+/// Where a list goes on.
+pub(crate) struct Continuation {
+    /// The revision of the first page; none once it is compacted away and the caller accepts a mixed list.
+    pub(crate) revision: Option<Revision>,
+    /// The last key of the page before.
+    pub(crate) after: String,
+}
+
+impl Continuation {
+    /// Makes a token.
+    pub(crate) fn encode(revision: Option<Revision>, after: &str) -> String {
+        let rv = revision.map_or(-1, |revision| revision as i64);
+        let token = Token { v: VERSION.into(), rv, start: format!("{after}\0") };
+        URL_SAFE_NO_PAD.encode(serde_json::to_vec(&token).unwrap_or_default())
+    }
+
+    /// Reads a token.
+    pub(crate) fn decode(token: &str) -> Result<Continuation, Status> {
+        let invalid = |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
+        if token.len() > MAX_TOKEN_LENGTH {
+            return Err(invalid("it is too long"));
+        }
+        let decoded = URL_SAFE_NO_PAD.decode(token).map_err(|error| invalid(&go_base64_error(&error)))?;
+        let token: Token = serde_json::from_slice(&decoded).map_err(|error| invalid(&error.to_string()))?;
+        if token.v != VERSION {
+            let quoted = token.v;
+            return Err(Status::bad_request(format!("invalid continue token: server does not recognize this encoded version {quoted}")));
+        }
+        if token.rv == 0 {
+            return Err(Status::bad_request("invalid continue token: incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
+        }
+        let after = token.start.strip_suffix('\0').unwrap_or(&token.start).to_owned();
+        if after.is_empty() || after.starts_with('/') || after.split('/').any(|part| part == "..") {
+            return Err(invalid(&after));
+        }
+        Ok(Continuation { revision: Revision::try_from(token.rv).ok(), after })
+    }
+}
+
+fn go_base64_error(error: &base64::DecodeError) -> String {
+    match error {
+        base64::DecodeError::InvalidByte(offset, _)
+        | base64::DecodeError::InvalidLastSymbol(offset, _) => format!("illegal base64 data at input byte {offset}"),
+        _ => "illegal base64 data".to_owned(),
+    }
+}

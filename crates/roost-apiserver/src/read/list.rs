@@ -1,0 +1,186 @@
+//! Reading a collection, whole or in pages, at one revision.
+
+use bytes::{BufMut, BytesMut};
+use http::Response;
+use roost_object::field::{Error, Path};
+use roost_object::status::{Cause, Details};
+use roost_object::{Status, Value};
+use roost_store::{Entry, ListError, ListQuery, Page, Revision};
+
+use super::continuation::Continuation;
+use super::selection::Selection;
+use super::table::present_list;
+use crate::call::Call;
+use crate::negotiate::{Encoding, Format, View};
+use crate::options::{ListOptions, Match};
+use crate::resource::Resource;
+use crate::respond::{self, Body};
+
+/// What a list says about itself.
+#[derive(Default)]
+pub(crate) struct ListMeta {
+    /// The revision of all items.
+    pub(crate) revision: Revision,
+    /// Where the next page starts; empty at the end.
+    pub(crate) continue_token: String,
+    /// How many items follow, when that is known.
+    pub(crate) remaining: Option<u64>,
+}
+
+/// Answers with a list in the agreed form.
+pub(crate) fn list(
+    call: &Call,
+    resource: &Resource,
+    namespace: &str,
+    options: &ListOptions,
+    format: &Format,
+) -> Result<Response<Body>, Status> {
+    let selection = Selection::parse(options, resource)?;
+    let cluster = &call.cluster;
+    let collection = resource.collection(&cluster.tenant);
+    let at = Position::of(options, cluster.store.revision())?;
+    let prefix = (resource.namespaced && !namespace.is_empty()).then(|| format!("{namespace}/"));
+    let query = ListQuery {
+        prefix: prefix.as_deref(),
+        after: at.after.as_deref(),
+        limit: if selection.is_everything() { options.limit } else { 0 },
+        at: at.revision,
+    };
+    let page = cluster.store.list(&collection, query).map_err(|error| expired(&error, options))?;
+    let plain = format.encoding == Encoding::Json && format.view == View::Object && !format.pretty;
+    if plain && selection.is_everything() && cluster.is_served_as_stored(resource) {
+        let meta = meta_of(&page, page.more, page.entries.last());
+        return write_plain(call, resource, &page, &meta);
+    }
+    let mut objects = Vec::with_capacity(page.entries.len().min(1024));
+    let mut last = None;
+    let mut more = page.more;
+    for entry in &page.entries {
+        let object = cluster.decode_served(resource, entry)?;
+        if !selection.matches(resource, &object) {
+            continue;
+        }
+        if options.limit > 0 && objects.len() == options.limit {
+            more = true;
+            break;
+        }
+        objects.push(object);
+        last = Some(entry);
+    }
+    let mut meta = meta_of(&page, more, last);
+    if !selection.is_everything() {
+        meta.remaining = None;
+    }
+    present_list(call, resource, format, &meta, objects)
+}
+
+fn meta_of(page: &Page, more: bool, last: Option<&Entry>) -> ListMeta {
+    let continue_token = match last {
+        Some(last) if more => Continuation::encode(Some(page.revision), &last.name),
+        _ => String::new(),
+    };
+    ListMeta { revision: page.revision, continue_token, remaining: more.then_some(page.remaining) }
+}
+
+/// The fast way: stored bytes are copied, nothing is parsed.
+fn write_plain(call: &Call, resource: &Resource, page: &Page, meta: &ListMeta) -> Result<Response<Body>, Status> {
+    let size: usize = page.entries.iter().map(|entry| entry.value.len() + 64).sum();
+    let mut out = BytesMut::with_capacity(size + 256);
+    out.put_slice(b"{\"apiVersion\":\"");
+    out.put_slice(resource.api_version.as_bytes());
+    out.put_slice(b"\",\"items\":[");
+    let item_kind = if resource.as_custom().is_some() { &*resource.kind } else { "" };
+    for (index, entry) in page.entries.iter().enumerate() {
+        if index > 0 {
+            out.put_u8(b',');
+        }
+        call.cluster.open(resource, entry)?.write_json(&mut out, &resource.api_version, item_kind, entry.modified);
+    }
+    out.put_slice(b"],\"kind\":\"");
+    out.put_slice(resource.list_kind.as_bytes());
+    out.put_slice(b"\",\"metadata\":");
+    out.put_slice(meta.to_value().to_string().as_bytes());
+    out.put_slice(b"}\n");
+    Ok(respond::bytes(200, "application/json", out.freeze()))
+}
+
+impl ListMeta {
+    /// The list's metadata.
+    pub(crate) fn to_value(&self) -> Value {
+        let mut meta = roost_object::Map::new();
+        meta.insert("resourceVersion".into(), self.revision.to_string().into());
+        if !self.continue_token.is_empty() {
+            meta.insert("continue".into(), self.continue_token.as_str().into());
+        }
+        if let Some(remaining) = self.remaining.filter(|remaining| *remaining > 0) {
+            meta.insert("remainingItemCount".into(), remaining.into());
+        }
+        Value::Object(meta)
+    }
+}
+
+/// At which revision and behind which key a list starts.
+struct Position {
+    revision: Option<Revision>,
+    after: Option<String>,
+}
+
+impl Position {
+    fn of(options: &ListOptions, current: Revision) -> Result<Position, Status> {
+        if !options.continue_token.is_empty() {
+            if !options.resource_version.is_empty() && options.resource_version != "0" {
+                return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+            }
+            let continuation = Continuation::decode(&options.continue_token)?;
+            return Ok(Position { revision: continuation.revision, after: Some(continuation.after) });
+        }
+        if options.resource_version.is_empty() || options.resource_version == "0" {
+            return Ok(Position { revision: None, after: None });
+        }
+        let wanted = parse_revision(&options.resource_version)?;
+        not_in_future(wanted, current)?;
+        let exact = match options.resource_version_match {
+            Some(Match::Exact) => true,
+            Some(Match::NotOlderThan) => false,
+            None => options.limit > 0,
+        };
+        Ok(Position { revision: exact.then_some(wanted), after: None })
+    }
+}
+
+/// Reads a revision from a query.
+pub(crate) fn parse_revision(text: &str) -> Result<Revision, Status> {
+    text.parse().map_err(|_| {
+        let quoted = roost_object::field::quote(text);
+        let why = format!("strconv.ParseUint: parsing {quoted}: invalid syntax");
+        let error = Error::invalid(&Path::new("resourceVersion"), text, why);
+        Status::bad_request(format!("invalid resource version: {error}"))
+    })
+}
+
+/// Refuses a revision that has not happened yet.
+pub(crate) fn not_in_future(wanted: Revision, current: Revision) -> Result<(), Status> {
+    if wanted <= current {
+        return Ok(());
+    }
+    let cause = Cause { reason: "ResourceVersionTooLarge".into(), message: "Too large resource version".into(), ..Cause::default() };
+    let message = format!("Timeout: Too large resource version: {wanted}, current: {current}");
+    Err(Status::failure(504, "Timeout", message).with_details(Details {
+        causes: vec![cause],
+        retry_after_seconds: 1,
+        ..Details::default()
+    }))
+}
+
+/// The revision is gone; a paged caller gets a token to go on with what is there now.
+fn expired(error: &ListError, options: &ListOptions) -> Status {
+    match error {
+        ListError::Compacted(_) if !options.continue_token.is_empty() => Status::expired(
+            "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
+        ),
+        ListError::Compacted(_) => Status::expired(
+            "The resourceVersion for the provided list is too old.",
+        ),
+        ListError::Future { .. } => Status::timeout("Too large resource version"),
+    }
+}

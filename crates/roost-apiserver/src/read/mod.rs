@@ -1,0 +1,14 @@
+//! Reads: one object, a page of a list, or a stream of changes.
+
+mod continuation;
+mod get;
+mod list;
+mod selection;
+mod table;
+mod watch;
+
+pub(crate) use get::get;
+pub(crate) use list::{ListMeta, list};
+pub(crate) use selection::Selection;
+pub(crate) use table::{metadata_object, present, present_list};
+pub(crate) use watch::watch;

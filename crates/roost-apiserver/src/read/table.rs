@@ -1,0 +1,168 @@
+//! Objects as tables of cells or as bare metadata, and how either is put into an answer.
+
+use http::Response;
+use roost_object::{Map, Status, Value};
+use serde_json::json;
+
+use super::list::ListMeta;
+use crate::call::Call;
+use crate::clock;
+use crate::negotiate::{Format, View};
+use crate::resource::{Origin, Resource};
+use crate::respond::{self, Body};
+
+/// How much of each object a table's rows carry.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Include {
+    None,
+    Metadata,
+    Object,
+}
+
+impl Include {
+    /// Reads the `includeObject` parameter.
+    pub(crate) fn parse(call: &Call) -> Result<Include, Status> {
+        match call.query.get("includeObject").unwrap_or_default() {
+            "None" => Ok(Include::None),
+            "" | "Metadata" => Ok(Include::Metadata),
+            "Object" => Ok(Include::Object),
+            other => {
+                let quoted = roost_object::field::quote(other);
+                Err(Status::bad_request(format!("unrecognized includeObject value: {quoted}")))
+            }
+        }
+    }
+}
+
+/// Answers with one object in the agreed view.
+pub(crate) fn present(
+    call: &Call,
+    resource: &Resource,
+    format: &Format,
+    code: u16,
+    object: Value,
+) -> Result<Response<Body>, Status> {
+    let view = match format.view {
+        View::Object => object,
+        View::Metadata => metadata_object(format, &object),
+        View::Table => {
+            let meta = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
+            table(resource, format, Include::parse(call)?, meta, &[object], true)
+        }
+    };
+    Ok(respond::object(code, format, &view))
+}
+
+/// Answers with a list in the agreed view.
+pub(crate) fn present_list(
+    call: &Call,
+    resource: &Resource,
+    format: &Format,
+    meta: &ListMeta,
+    objects: Vec<Value>,
+) -> Result<Response<Body>, Status> {
+    let view = match format.view {
+        View::Object => {
+            let mut objects = objects;
+            if resource.as_custom().is_none() {
+                objects.iter_mut().for_each(drop_type);
+            }
+            json!({"apiVersion": resource.api_version, "kind": resource.list_kind, "metadata": meta.to_value(), "items": objects})
+        }
+        View::Metadata => {
+            let items: Vec<Value> = objects.iter().map(|object| metadata_object(format, object)).collect();
+            json!({"apiVersion": format!("meta.k8s.io/{}", format.view_version), "kind": "PartialObjectMetadataList", "metadata": meta.to_value(), "items": items})
+        }
+        View::Table => table(resource, format, Include::parse(call)?, meta.to_value(), &objects, true),
+    };
+    Ok(respond::object(200, format, &view))
+}
+
+fn drop_type(object: &mut Value) {
+    if let Some(fields) = object.as_object_mut() {
+        fields.remove("apiVersion");
+        fields.remove("kind");
+    }
+}
+
+/// An object's metadata as an object of its own.
+pub(crate) fn metadata_object(format: &Format, object: &Value) -> Value {
+    json!({
+        "apiVersion": format!("meta.k8s.io/{}", format.view_version),
+        "kind": "PartialObjectMetadata",
+        "metadata": object.get("metadata").cloned().unwrap_or_else(|| Value::Object(Map::new())),
+    })
+}
+
+/// A table with one row an object.
+pub(crate) fn table(
+    resource: &Resource,
+    format: &Format,
+    include: Include,
+    meta: Value,
+    objects: &[Value],
+    headers: bool,
+) -> Value {
+    let now = clock::unix_seconds();
+    let rows: Vec<Value> = objects.iter().map(|object| row(resource, format, include, object, now)).collect();
+    let mut table = json!({
+        "apiVersion": format!("meta.k8s.io/{}", format.view_version),
+        "kind": "Table",
+        "metadata": meta,
+        "columnDefinitions": Value::Null,
+        "rows": rows,
+    });
+    if headers {
+        table["columnDefinitions"] = columns(resource).into();
+    }
+    table
+}
+
+fn row(resource: &Resource, format: &Format, include: Include, object: &Value, now: i64) -> Value {
+    let mut row = Map::new();
+    let cells = match &resource.origin {
+        Origin::BuiltIn(..) => {
+            if let Some(condition) = roost_tables::conditions(&resource.group, &resource.kind, object) {
+                row.insert("conditions".into(), json!([{"type": condition.r#type, "status": condition.status, "reason": condition.reason, "message": condition.message}]));
+            }
+            roost_tables::cells(&resource.group, &resource.kind, object, now)
+        }
+        Origin::Custom(custom) => roost_schema::columns::cells(custom.version(), object, roost_schema::Instant { seconds: now, nanos: 0 }),
+    };
+    row.insert("cells".into(), cells.into());
+    match include {
+        Include::None => row.insert("object".into(), Value::Null),
+        Include::Metadata => row.insert("object".into(), metadata_object(format, object)),
+        Include::Object => row.insert("object".into(), object.clone()),
+    };
+    Value::Object(row)
+}
+
+fn columns(resource: &Resource) -> Vec<Value> {
+    let column = |name: &str, kind: &str, format: &str, description: &str, priority: i64| {
+        json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority})
+    };
+    match &resource.origin {
+        Origin::BuiltIn(..) => roost_tables::columns(&resource.group, &resource.kind)
+            .iter()
+            .map(|entry| {
+                let description = match entry.description {
+                    "" => crate::openapi::description(&resource.api_version, &resource.kind, entry.doc),
+                    own => own.to_owned(),
+                };
+                column(entry.name, entry.r#type, entry.format, &description, i64::from(entry.priority))
+            })
+            .collect(),
+        Origin::Custom(custom) => {
+            let name = crate::openapi::description("v1", "ConfigMap", "metadata.name");
+            let own = custom.version().columns.iter().map(|entry| {
+                let description = match entry.description.as_str() {
+                    "" => crate::openapi::description("v1", "ConfigMap", "metadata.creationTimestamp"),
+                    own => own.to_owned(),
+                };
+                column(&entry.name, &entry.kind, &entry.format, &description, entry.priority.into())
+            });
+            std::iter::once(column("Name", "string", "name", &name, 0)).chain(own).collect()
+        }
+    }
+}

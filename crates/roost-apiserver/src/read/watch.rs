@@ -1,0 +1,276 @@
+//! A stream of changes: complete from where it starts, or told that it cannot be.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use futures::stream;
+use http::Response;
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use roost_object::{Status, Value};
+use roost_store::{Compacted, Cursor, Event, ListQuery, Revision};
+use serde_json::json;
+use tokio::time::{Instant, sleep_until};
+
+use super::list::{not_in_future, parse_revision};
+use super::selection::Selection;
+use super::table::{Include, metadata_object, table};
+use crate::call::Call;
+use crate::cluster::Cluster;
+use crate::negotiate::{Encoding, Format, View};
+use crate::options::ListOptions;
+use crate::resource::Resource;
+use crate::respond::{self, Body};
+
+/// How long a watch lasts when the caller does not say: stock picks at random from half an hour up.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
+/// How often a quiet watch is told how far it is.
+const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
+/// A bookmark is sent this long before the end, so that the next watch starts from there.
+const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
+
+/// Answers with a stream of changes.
+pub(crate) fn watch(
+    call: &Call,
+    resource: &Arc<Resource>,
+    namespace: &str,
+    options: &ListOptions,
+    format: &Format,
+) -> Result<Response<Body>, Status> {
+    if format.encoding == Encoding::Yaml {
+        return Err(Status::not_acceptable(&["application/json", "application/vnd.kubernetes.protobuf"]));
+    }
+    let selection = Selection::parse(options, resource)?;
+    let cluster = &call.cluster;
+    let collection = resource.collection(&cluster.tenant);
+    let mut watcher = Watcher {
+        cluster: Arc::clone(cluster),
+        resource: Arc::clone(resource),
+        prefix: (resource.namespaced && !namespace.is_empty()).then(|| format!("{namespace}/")),
+        selection,
+        format: *format,
+        include: if format.view == View::Table { Include::parse(call)? } else { Include::Metadata },
+        headers_sent: false,
+    };
+    let mut pending = VecDeque::new();
+    let after = match options.resource_version.as_str() {
+        "" | "0" => None,
+        text => Some(parse_revision(text).map_err(|status| Status { code: 500, reason: String::new(), ..status })?),
+    };
+    let from_state = options.send_initial_events == Some(true) || (after.is_none() && options.send_initial_events != Some(false));
+    let start = if from_state {
+        if let Some(wanted) = after {
+            not_in_future(wanted, cluster.store.revision())?;
+        }
+        let query = ListQuery { prefix: watcher.prefix.as_deref(), ..ListQuery::default() };
+        let page = cluster.store.list(&collection, query).map_err(|error| Status::expired(error.to_string()))?;
+        let mut out = BytesMut::new();
+        for entry in &page.entries {
+            let object = cluster.decode_served(resource, entry)?;
+            if watcher.selection.matches(resource, &object) {
+                watcher.write(&mut out, "ADDED", object);
+            }
+        }
+        if options.send_initial_events == Some(true) && options.allow_bookmarks {
+            watcher.bookmark(&mut out, page.revision, true);
+        }
+        if !out.is_empty() {
+            pending.push_back(out.freeze());
+        }
+        page.revision
+    } else {
+        after.unwrap_or_else(|| cluster.store.revision())
+    };
+    let cursor = match cluster.store.watch(&collection, start) {
+        Ok(cursor) => Some(cursor),
+        Err(compacted) => {
+            pending.push_back(watcher.expired(start, &compacted));
+            None
+        }
+    };
+    let now = Instant::now();
+    let timeout = options.timeout_seconds.filter(|seconds| *seconds > 0).map_or(DEFAULT_TIMEOUT, Duration::from_secs);
+    let state = Streaming {
+        watcher,
+        cursor,
+        pending,
+        deadline: now + timeout,
+        bookmark: options.allow_bookmarks.then(|| now + BOOKMARK_INTERVAL.min(timeout.saturating_sub(BOOKMARK_BEFORE_END))),
+        sent: start,
+    };
+    let frames = stream::unfold(state, |mut state| async move {
+        let bytes = state.next().await?;
+        Some((Ok::<_, std::convert::Infallible>(Frame::data(bytes)), state))
+    });
+    let media_type = match format.encoding {
+        Encoding::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+        _ => "application/json",
+    };
+    let mut response = respond::bytes(200, media_type, Bytes::new());
+    *response.body_mut() = StreamBody::new(frames).boxed_unsync();
+    Ok(response)
+}
+
+/// A watch that is being sent.
+struct Streaming {
+    watcher: Watcher,
+    cursor: Option<Cursor>,
+    pending: VecDeque<Bytes>,
+    deadline: Instant,
+    bookmark: Option<Instant>,
+    sent: Revision,
+}
+
+impl Streaming {
+    /// The next bytes; none at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            if let Some(bytes) = self.pending.pop_front() {
+                return Some(bytes);
+            }
+            let cursor = self.cursor.as_mut()?;
+            let closing = self.watcher.cluster.closing();
+            tokio::select! {
+                biased;
+                batch = cursor.next() => match batch {
+                    Ok(events) => {
+                        let mut out = BytesMut::new();
+                        for event in &events {
+                            self.watcher.event(&mut out, event);
+                        }
+                        self.sent = events.last().map_or(self.sent, |event| event.revision);
+                        if !out.is_empty() {
+                            return Some(out.freeze());
+                        }
+                    }
+                    Err(compacted) => {
+                        let bytes = self.watcher.expired(self.sent, &compacted);
+                        self.cursor = None;
+                        return Some(bytes);
+                    }
+                },
+                () = sleep_until(self.deadline) => return None,
+                () = sleep_until(self.bookmark.unwrap_or(self.deadline)), if self.bookmark.is_some() => {
+                    self.bookmark = Some(Instant::now() + BOOKMARK_INTERVAL);
+                    let mut out = BytesMut::new();
+                    self.watcher.bookmark(&mut out, cursor.position().max(self.sent), false);
+                    return Some(out.freeze());
+                }
+                () = closing => return None,
+            }
+        }
+    }
+}
+
+/// How the changes of one watch are chosen and written.
+struct Watcher {
+    cluster: Arc<Cluster>,
+    resource: Arc<Resource>,
+    prefix: Option<String>,
+    selection: Selection,
+    format: Format,
+    include: Include,
+    headers_sent: bool,
+}
+
+impl Watcher {
+    /// Writes one change, if it is meant.
+    fn event(&mut self, out: &mut BytesMut, event: &Event) {
+        if self.prefix.as_deref().is_some_and(|prefix| !event.name.starts_with(prefix)) {
+            return;
+        }
+        if self.selection.is_everything() && self.copies() {
+            let (kind, value) = match (&event.value, &event.previous) {
+                (Some(value), None) => ("ADDED", value),
+                (Some(value), Some(_)) => ("MODIFIED", value),
+                (None, Some(previous)) => ("DELETED", previous),
+                (None, None) => return,
+            };
+            if let Ok(stored) = self.cluster.open_bytes(&self.resource, &event.name, value) {
+                out.put_slice(b"{\"object\":");
+                stored.write_json(out, &self.resource.api_version, &self.resource.kind, event.revision);
+                out.put_slice(b",\"type\":\"");
+                out.put_slice(kind.as_bytes());
+                out.put_slice(b"\"}\n");
+            }
+            return;
+        }
+        let decode = |value: &Bytes| {
+            self.cluster.decode_served_bytes(&self.resource, &event.name, value, event.revision).ok()
+        };
+        let new = event.value.as_ref().and_then(decode).filter(|object| self.selection.matches(&self.resource, object));
+        let old = event.previous.as_ref().and_then(decode).filter(|object| self.selection.matches(&self.resource, object));
+        match (old, new) {
+            (None, Some(new)) => self.write(out, "ADDED", new),
+            (Some(_), Some(new)) => self.write(out, "MODIFIED", new),
+            (Some(old), None) => self.write(out, "DELETED", old),
+            (None, None) => {}
+        }
+    }
+
+    /// Whether stored bytes can be sent as they are.
+    fn copies(&self) -> bool {
+        self.format.encoding == Encoding::Json
+            && self.format.view == View::Object
+            && self.cluster.is_served_as_stored(&self.resource)
+    }
+
+    /// Writes an object in the agreed view.
+    fn write(&mut self, out: &mut BytesMut, kind: &str, object: Value) {
+        let view = match self.format.view {
+            View::Object => object,
+            View::Metadata => metadata_object(&self.format, &object),
+            View::Table => {
+                let meta = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
+                let headers = !std::mem::replace(&mut self.headers_sent, true);
+                table(&self.resource, &self.format, self.include, meta, &[object], headers)
+            }
+        };
+        self.frame(out, kind, &view);
+    }
+
+    /// Says how far the watch is, and whether the initial objects are all there.
+    fn bookmark(&mut self, out: &mut BytesMut, revision: Revision, initial_end: bool) {
+        let mut metadata = json!({"resourceVersion": revision.to_string(), "creationTimestamp": Value::Null});
+        if initial_end {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let object = json!({"apiVersion": self.resource.api_version, "kind": self.resource.kind, "metadata": metadata});
+        let view = match self.format.view {
+            View::Object => self.cluster.fill_required(&self.resource, object),
+            View::Metadata => metadata_object(&self.format, &object),
+            View::Table => {
+                let meta = json!({"resourceVersion": revision.to_string()});
+                let headers = !std::mem::replace(&mut self.headers_sent, true);
+                table(&self.resource, &self.format, self.include, meta, &[object], headers)
+            }
+        };
+        self.frame(out, "BOOKMARK", &view);
+    }
+
+    /// The end of a watch whose changes are compacted away.
+    fn expired(&self, after: Revision, compacted: &Compacted) -> Bytes {
+        let status = Status::expired(format!("too old resource version: {after} ({})", compacted.oldest));
+        let mut value = respond::status_value(&status);
+        value["apiVersion"] = "v1".into();
+        value["kind"] = "Status".into();
+        value["metadata"] = json!({});
+        let mut out = BytesMut::new();
+        self.frame(&mut out, "ERROR", &value);
+        out.freeze()
+    }
+
+    fn frame(&self, out: &mut BytesMut, kind: &str, object: &Value) {
+        if self.format.encoding == Encoding::Protobuf {
+            out.put_slice(&roost_kinds::protobuf::watch_frame(kind, &respond::encode(object, &self.format)));
+            return;
+        }
+        out.put_slice(b"{\"object\":");
+        let _ = serde_json::to_writer(out.writer(), object);
+        out.put_slice(b",\"type\":\"");
+        out.put_slice(kind.as_bytes());
+        out.put_slice(b"\"}\n");
+    }
+}

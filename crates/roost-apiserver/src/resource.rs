@@ -1,0 +1,266 @@
+//! One resource in one served version: what a path addresses, whether built in or custom.
+
+use std::sync::{Arc, LazyLock};
+
+use std::collections::HashMap;
+
+use parking_lot::Mutex;
+use roost_kinds::TypeRef;
+use roost_object::merge::{Node, Shape};
+use roost_object::{GroupKind, GroupResource, Value, group};
+use roost_rules::Rules;
+use roost_schema::{Definition, SchemaRef, Version};
+use roost_store::Collection;
+
+use crate::negotiate::{BUILT_IN, CUSTOM, Encoding};
+
+/// A resource that requests can address.
+pub(crate) struct Resource {
+    /// The API group; empty for the core group.
+    pub(crate) group: String,
+    /// The served version.
+    pub(crate) version: String,
+    /// `group/version` as objects carry it.
+    pub(crate) api_version: String,
+    /// The plural name in paths.
+    pub(crate) plural: String,
+    /// The kind.
+    pub(crate) kind: String,
+    /// The kind of a list.
+    pub(crate) list_kind: String,
+    /// Whether objects live in a namespace.
+    pub(crate) namespaced: bool,
+    /// Where it comes from, and with it its schema and rules.
+    pub(crate) origin: Origin,
+}
+
+/// Where a resource comes from.
+pub(crate) enum Origin {
+    /// A kind of Kubernetes itself.
+    BuiltIn(&'static roost_kinds::Resource, &'static Rules),
+    /// A kind that a CustomResourceDefinition brings.
+    Custom(Arc<Custom>),
+}
+
+/// A custom kind in one of its versions.
+pub(crate) struct Custom {
+    /// The compiled definition, shared by its versions.
+    pub(crate) definition: Arc<Definition>,
+    /// Which of the definition's versions.
+    pub(crate) index: usize,
+    /// The definition's name, `<plural>.<group>`.
+    pub(crate) name: String,
+    /// Whether the definition is being deleted: nothing new may be created.
+    pub(crate) terminating: bool,
+}
+
+impl Custom {
+    /// The version that this resource serves.
+    pub(crate) fn version(&self) -> &Version {
+        &self.definition.versions[self.index]
+    }
+}
+
+impl Resource {
+    /// The built-in resource at a path, if there is one.
+    pub(crate) fn built_in(group: &str, version: &str, plural: &str) -> Option<&'static Arc<Resource>> {
+        BUILT_IN_RESOURCES.iter().find(|resource| {
+            resource.plural == plural && resource.group == group && resource.version == version
+        })
+    }
+
+    /// All built-in resources.
+    pub(crate) fn all_built_in() -> impl Iterator<Item = &'static Arc<Resource>> {
+        BUILT_IN_RESOURCES.iter()
+    }
+
+    /// A served version of a custom kind.
+    pub(crate) fn custom(custom: Custom) -> Resource {
+        let definition = Arc::clone(&custom.definition);
+        let version = definition.versions[custom.index].name.clone();
+        Resource {
+            api_version: group::api_version(&definition.group, &version),
+            group: definition.group.clone(),
+            version,
+            plural: definition.plural.clone(),
+            kind: definition.kind.clone(),
+            list_kind: definition.list_kind.clone(),
+            namespaced: definition.namespaced,
+            origin: Origin::Custom(Arc::new(custom)),
+        }
+    }
+
+    /// The resource as error messages name it.
+    pub(crate) fn group_resource(&self) -> GroupResource {
+        GroupResource::new(&*self.group, &*self.plural)
+    }
+
+    /// The kind as error messages name it.
+    pub(crate) fn group_kind(&self) -> GroupKind {
+        GroupKind::new(&*self.group, &*self.kind)
+    }
+
+    /// Where the objects of a tenant lie. Events of both groups are the same objects.
+    pub(crate) fn collection(&self, tenant: &str) -> Collection {
+        let group = if self.group == "events.k8s.io" { "" } else { &self.group };
+        Collection::new(tenant, group, &self.plural)
+    }
+
+    /// The version that objects are stored in.
+    pub(crate) fn storage_version(&self) -> &str {
+        match &self.origin {
+            Origin::BuiltIn(resource, _) => resource.storage_version,
+            Origin::Custom(custom) => &custom.definition.storage_version,
+        }
+    }
+
+    /// `apiVersion` of the stored form.
+    pub(crate) fn storage_api_version(&self) -> String {
+        match &self.origin {
+            Origin::BuiltIn(..) if self.group == "events.k8s.io" => "v1".to_owned(),
+            _ => group::api_version(&self.group, self.storage_version()),
+        }
+    }
+
+    /// The encodings that bodies and answers may have.
+    pub(crate) fn encodings(&self) -> &'static [Encoding] {
+        match &self.origin {
+            Origin::BuiltIn(..) => BUILT_IN,
+            Origin::Custom(_) => CUSTOM,
+        }
+    }
+
+    /// Whether an action is served, such as `list` or, on a subresource, `update`.
+    pub(crate) fn serves(&self, subresource: &str, verb: &str) -> bool {
+        match &self.origin {
+            Origin::BuiltIn(resource, _) if subresource.is_empty() => resource.verbs.contains(&verb),
+            Origin::BuiltIn(resource, _) => resource
+                .subresources
+                .iter()
+                .any(|candidate| candidate.name == subresource && candidate.verbs.contains(&verb)),
+            Origin::Custom(custom) => match subresource {
+                "" => true,
+                "status" => custom.version().status && matches!(verb, "get" | "patch" | "update"),
+                "scale" => custom.version().scale.is_some() && matches!(verb, "get" | "patch" | "update"),
+                _ => false,
+            },
+        }
+    }
+
+    /// Whether a subresource exists at all.
+    pub(crate) fn has_subresource(&self, subresource: &str) -> bool {
+        ["get", "patch", "update", "create", "delete"].iter().any(|verb| self.serves(subresource, verb))
+    }
+
+    /// The rules of a built-in kind.
+    pub(crate) fn rules(&self) -> Option<&'static Rules> {
+        match &self.origin {
+            Origin::BuiltIn(_, rules) => Some(rules),
+            Origin::Custom(_) => None,
+        }
+    }
+
+    /// The schema that merges go by.
+    pub(crate) fn node(&self) -> AnyNode<'_> {
+        match &self.origin {
+            Origin::BuiltIn(resource, _) => AnyNode::BuiltIn(TypeRef::from(resource.ty)),
+            Origin::Custom(custom) => match &custom.version().schema {
+                Some(schema) => AnyNode::Custom(SchemaRef(schema)),
+                None => AnyNode::Untyped,
+            },
+        }
+    }
+
+    /// The kind with nothing set, which nobody comes to own.
+    pub(crate) fn empty(&self) -> &Value {
+        static EMPTY: LazyLock<Mutex<HashMap<&'static str, &'static Value>>> = LazyLock::new(Mutex::default);
+        let Origin::BuiltIn(resource, _) = &self.origin else { return roost_merge::apply::NOTHING };
+        EMPTY.lock().entry(resource.ty.go).or_insert_with(|| {
+            let empty = Value::Object(roost_object::Map::new());
+            let decoded = roost_kinds::json::decode(empty, resource.ty).map(|decoded| decoded.value).unwrap_or_default();
+            Box::leak(Box::new(decoded))
+        })
+    }
+
+    /// The custom kind behind it, if it is one.
+    pub(crate) fn as_custom(&self) -> Option<&Arc<Custom>> {
+        match &self.origin {
+            Origin::Custom(custom) => Some(custom),
+            Origin::BuiltIn(..) => None,
+        }
+    }
+
+    /// Whether this is the built-in resource with the given group and plural.
+    pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
+        self.group == group && self.plural == plural && matches!(self.origin, Origin::BuiltIn(..))
+    }
+}
+
+static BUILT_IN_RESOURCES: LazyLock<Vec<Arc<Resource>>> = LazyLock::new(|| {
+    let entry = |resource: &'static roost_kinds::Resource| {
+        Arc::new(Resource {
+            group: resource.group.to_owned(),
+            version: resource.version.to_owned(),
+            api_version: group::api_version(resource.group, resource.version),
+            plural: resource.plural.to_owned(),
+            kind: resource.kind.to_owned(),
+            list_kind: format!("{}List", resource.kind),
+            namespaced: resource.namespaced,
+            origin: Origin::BuiltIn(resource, roost_rules::of(resource.group, resource.kind)),
+        })
+    };
+    roost_kinds::resources().iter().map(entry).collect()
+});
+
+/// The schema of any resource, as merging sees it.
+#[derive(Clone, Copy)]
+pub(crate) enum AnyNode<'a> {
+    /// From the generated tables.
+    BuiltIn(TypeRef),
+    /// From a structural schema.
+    Custom(SchemaRef<'a>),
+    /// No schema: merging goes by the values.
+    Untyped,
+}
+
+impl Node for AnyNode<'_> {
+    fn shape(self) -> Shape {
+        match self {
+            AnyNode::BuiltIn(node) => node.shape(),
+            AnyNode::Custom(node) => node.shape(),
+            AnyNode::Untyped => Shape::Untyped,
+        }
+    }
+
+    fn field(self, name: &str) -> Option<Self> {
+        match self {
+            AnyNode::BuiltIn(node) => node.field(name).map(AnyNode::BuiltIn),
+            AnyNode::Custom(node) => node.field(name).map(AnyNode::Custom),
+            AnyNode::Untyped => Some(self),
+        }
+    }
+
+    fn element(self) -> Option<Self> {
+        match self {
+            AnyNode::BuiltIn(node) => node.element().map(AnyNode::BuiltIn),
+            AnyNode::Custom(node) => node.element().map(AnyNode::Custom),
+            AnyNode::Untyped => Some(self),
+        }
+    }
+
+    fn list_keys(self) -> Vec<String> {
+        match self {
+            AnyNode::BuiltIn(node) => node.list_keys(),
+            AnyNode::Custom(node) => node.list_keys(),
+            AnyNode::Untyped => Vec::new(),
+        }
+    }
+
+    fn default(self) -> Option<Value> {
+        match self {
+            AnyNode::BuiltIn(node) => node.default(),
+            AnyNode::Custom(node) => node.default(),
+            AnyNode::Untyped => None,
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Answers: objects and refusals in the form that was agreed on.
+
+use std::convert::Infallible;
+use std::io::Write as _;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, VARY};
+use http::{HeaderMap, HeaderValue, Response};
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt, Full};
+use roost_object::{Status, Value};
+
+use crate::negotiate::{Encoding, Format};
+
+/// The body of an answer: a buffer or a stream.
+pub type Body = UnsyncBoxBody<Bytes, Infallible>;
+
+/// Smaller bodies are not worth compressing; the limit is stock's.
+const GZIP_THRESHOLD_BYTES: u64 = 128 * 1024;
+
+/// A body that is already complete.
+pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
+    Full::new(bytes.into()).boxed_unsync()
+}
+
+/// An answer with a complete body.
+pub(crate) fn bytes(code: u16, content_type: &str, body: impl Into<Bytes>) -> Response<Body> {
+    let mut response = Response::new(full(body));
+    *response.status_mut() = http::StatusCode::from_u16(code).unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+    if let Ok(value) = HeaderValue::from_str(content_type) {
+        headers.insert(CONTENT_TYPE, value);
+    }
+    response
+}
+
+/// Plain text, for what stock answers as plain text.
+pub(crate) fn text(code: u16, body: impl Into<String>) -> Response<Body> {
+    let mut response = bytes(code, "text/plain; charset=utf-8", body.into());
+    response.headers_mut().insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// A JSON document that is not negotiated.
+pub(crate) fn json(code: u16, value: &Value) -> Response<Body> {
+    bytes(code, "application/json", value.to_string())
+}
+
+/// Writes an object (with its `apiVersion` and `kind`) in the agreed encoding.
+pub(crate) fn object(code: u16, format: &Format, value: &Value) -> Response<Body> {
+    bytes(code, format.encoding.media_type(), encode(value, format))
+}
+
+/// An object's bytes in the agreed encoding.
+pub(crate) fn encode(value: &Value, format: &Format) -> Bytes {
+    match format.encoding {
+        Encoding::Json => {
+            let mut out = BytesMut::with_capacity(1024).writer();
+            let written = if format.pretty { write_pretty(&mut out, value) } else { serde_json::to_writer(&mut out, value) };
+            debug_assert!(written.is_ok(), "values always serialise");
+            let _ = out.write_all(b"\n");
+            out.into_inner().freeze()
+        }
+        Encoding::Yaml => crate::pending::yaml::write(value).into(),
+        Encoding::Protobuf => {
+            let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+            match roost_kinds::type_of(text("apiVersion"), text("kind")) {
+                Some(ty) => roost_kinds::protobuf::encode(value, ty).into(),
+                None => value.to_string().into(),
+            }
+        }
+    }
+}
+
+fn write_pretty(out: impl std::io::Write, value: &Value) -> serde_json::Result<()> {
+    let formatter = serde_json::ser::PrettyFormatter::with_indent(b"  ");
+    let mut serializer = serde_json::Serializer::with_formatter(out, formatter);
+    serde::Serialize::serialize(value, &mut serializer)
+}
+
+/// A refusal, in the encoding that the caller reads.
+pub(crate) fn status(status: &Status, format: &Format) -> Response<Body> {
+    let mut value = status_value(status);
+    if let Value::Object(fields) = &mut value {
+        fields.insert("apiVersion".into(), "v1".into());
+        fields.insert("kind".into(), "Status".into());
+        fields.insert("metadata".into(), Value::Object(roost_object::Map::new()));
+    }
+    let mut response = object(status.code, format, &value);
+    if let Some(details) = &status.details
+        && details.retry_after_seconds > 0
+    {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(details.retry_after_seconds));
+    }
+    response
+}
+
+/// A `Status` as a value, without its type.
+pub(crate) fn status_value(status: &Status) -> Value {
+    serde_json::to_value(status).unwrap_or_default()
+}
+
+/// Whether a complete body of a known length is worth compressing for this caller.
+pub(crate) fn wants_gzip(request: &HeaderMap, length: Option<u64>) -> bool {
+    let accepts = request.get(http::header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let gzip = accepts.split(',').any(|part| part.split(';').next().map(str::trim) == Some("gzip"));
+    gzip && length.is_some_and(|length| length >= GZIP_THRESHOLD_BYTES)
+}
+
+/// Compresses a complete answer.
+pub(crate) fn compress(response: Response<Bytes>) -> Response<Body> {
+    let (mut parts, body) = response.into_parts();
+    let buffer = BytesMut::with_capacity(body.len() / 8).writer();
+    let mut encoder = flate2::write::GzEncoder::new(buffer, flate2::Compression::fast());
+    match encoder.write_all(&body).and_then(|()| encoder.finish()) {
+        Ok(compressed) => {
+            parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+            parts.headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+            Response::from_parts(parts, full(compressed.into_inner().freeze()))
+        }
+        Err(_) => Response::from_parts(parts, full(body)),
+    }
+}

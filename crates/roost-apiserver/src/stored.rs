@@ -1,0 +1,231 @@
+//! How an object lies in the store, and how it gets out again without being parsed.
+//!
+//! A value is a small header and the object's JSON without `apiVersion`, `kind` and `metadata.resourceVersion`. The
+//! header says where in the JSON the resource version belongs, so that a get, a list or a watch event is a few copies
+//! of bytes: most reads never build a tree.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use roost_object::{Map, Value};
+use roost_store::Revision;
+
+/// Bytes before the version's name: the place of the resource version, and the length of the version's name.
+const FIXED_HEADER: usize = 5;
+
+/// An object as the store holds it.
+#[derive(Clone, Debug)]
+pub(crate) struct Stored {
+    bytes: Bytes,
+}
+
+/// Why bytes from the store are not an object.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StoredError {
+    /// The header does not fit the value.
+    #[error("the stored value has a damaged header")]
+    Header,
+    /// The body is not JSON.
+    #[error("the stored value is not JSON")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Stored {
+    /// Wraps bytes that came from the store.
+    pub(crate) fn new(bytes: Bytes) -> Result<Self, StoredError> {
+        let stored = Self { bytes };
+        let valid = stored.bytes.len() >= FIXED_HEADER
+            && stored.bytes.len() >= FIXED_HEADER + stored.version_length()
+            && stored.offset() <= stored.json().len();
+        if valid { Ok(stored) } else { Err(StoredError::Header) }
+    }
+
+    /// Packs an object of the given API version.
+    pub(crate) fn encode(object: &Value, version: &str) -> Stored {
+        let mut bytes = BytesMut::with_capacity(1024);
+        bytes.put_u32_le(0);
+        bytes.put_u8(version.len() as u8);
+        bytes.put_slice(version.as_bytes());
+        let start = bytes.len();
+        let offset = match object {
+            Value::Object(fields) => write_object(&mut bytes, fields, start),
+            other => {
+                write_value(&mut bytes, other);
+                0
+            }
+        };
+        bytes[..4].copy_from_slice(&(offset as u32).to_le_bytes());
+        Stored { bytes: bytes.freeze() }
+    }
+
+    /// The bytes for the store.
+    pub(crate) fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+
+    /// The API version (without the group) that the object is stored in.
+    pub(crate) fn version(&self) -> &str {
+        std::str::from_utf8(&self.bytes[FIXED_HEADER..FIXED_HEADER + self.version_length()]).unwrap_or_default()
+    }
+
+    /// Builds the tree, with `apiVersion`, `kind` and the resource version set.
+    pub(crate) fn decode(&self, api_version: &str, kind: &str, revision: Revision) -> Result<Value, StoredError> {
+        let mut value: Value = serde_json::from_slice(self.json())?;
+        if let Some(object) = value.as_object_mut() {
+            object.insert("apiVersion".into(), api_version.into());
+            object.insert("kind".into(), kind.into());
+            if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+                metadata.insert("resourceVersion".into(), revision.to_string().into());
+            }
+        }
+        Ok(value)
+    }
+
+    /// Writes the object's JSON with the given type in front; an empty kind leaves the type out, as the items of a
+    /// built-in list have none.
+    pub(crate) fn write_json(&self, out: &mut BytesMut, api_version: &str, kind: &str, revision: Revision) {
+        let json = self.json();
+        let offset = self.offset();
+        out.reserve(json.len() + 96);
+        if kind.is_empty() {
+            out.put_slice(&json[..offset]);
+        } else {
+            out.put_slice(b"{\"apiVersion\":\"");
+            out.put_slice(api_version.as_bytes());
+            out.put_slice(b"\",\"kind\":\"");
+            out.put_slice(kind.as_bytes());
+            out.put_slice(if json.len() > 2 { b"\"," } else { b"\"" });
+            out.put_slice(&json[1..offset.max(1)]);
+        }
+        if offset > 0 {
+            out.put_slice(b"\"resourceVersion\":\"");
+            let mut digits = itoa_buffer(revision);
+            out.put_slice(digits.text());
+            out.put_slice(b"\",");
+        }
+        out.put_slice(&json[offset.max(usize::from(!kind.is_empty()))..]);
+    }
+
+    fn json(&self) -> &[u8] {
+        &self.bytes[FIXED_HEADER + self.version_length()..]
+    }
+
+    fn version_length(&self) -> usize {
+        self.bytes[4] as usize
+    }
+
+    fn offset(&self) -> usize {
+        u32::from_le_bytes([self.bytes[0], self.bytes[1], self.bytes[2], self.bytes[3]]) as usize
+    }
+}
+
+/// Decimal digits of a revision without an allocation.
+struct Digits {
+    buffer: [u8; 20],
+    start: usize,
+}
+
+impl Digits {
+    fn text(&mut self) -> &[u8] {
+        &self.buffer[self.start..]
+    }
+}
+
+fn itoa_buffer(mut number: u64) -> Digits {
+    let mut digits = Digits { buffer: [0; 20], start: 20 };
+    loop {
+        digits.start -= 1;
+        digits.buffer[digits.start] = b'0' + (number % 10) as u8;
+        number /= 10;
+        if number == 0 {
+            return digits;
+        }
+    }
+}
+
+/// Writes an object without its type and resource version; returns where in its JSON the resource version belongs:
+/// in front of `metadata.uid`, which every stored object has.
+fn write_object(out: &mut BytesMut, fields: &Map<String, Value>, start: usize) -> usize {
+    let mut offset = 0;
+    let mut separator = b'{';
+    for (name, value) in fields {
+        if name == "apiVersion" || name == "kind" {
+            continue;
+        }
+        out.put_u8(separator);
+        separator = b',';
+        write_name(out, name);
+        match value.as_object() {
+            Some(metadata) if name == "metadata" => {
+                let mut inner = b'{';
+                for (key, entry) in metadata {
+                    if key == "resourceVersion" {
+                        continue;
+                    }
+                    out.put_u8(inner);
+                    inner = b',';
+                    if key == "uid" {
+                        offset = out.len() - start;
+                    }
+                    write_name(out, key);
+                    write_value(out, entry);
+                }
+                if inner == b'{' {
+                    out.put_u8(b'{');
+                }
+                out.put_u8(b'}');
+            }
+            _ => write_value(out, value),
+        }
+    }
+    if separator == b'{' {
+        out.put_u8(b'{');
+    }
+    out.put_u8(b'}');
+    offset
+}
+
+fn write_name(out: &mut BytesMut, name: &str) {
+    let _ = serde_json::to_writer(out.writer(), name);
+    out.put_u8(b':');
+}
+
+fn write_value(out: &mut BytesMut, value: &Value) {
+    let _ = serde_json::to_writer(out.writer(), value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object() -> Value {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "b"},
+               "metadata": {"name": "x", "namespace": "y", "resourceVersion": "7", "uid": "u", "labels": {}}})
+    }
+
+    #[test]
+    fn a_stored_object_comes_back_with_its_type_and_new_revision() {
+        let stored = Stored::encode(&object(), "v1");
+        assert_eq!(stored.version(), "v1");
+        let mut expected = object();
+        expected["metadata"]["resourceVersion"] = "42".into();
+        assert_eq!(stored.decode("v1", "ConfigMap", 42).unwrap(), expected);
+        let mut out = BytesMut::new();
+        stored.write_json(&mut out, "v1", "ConfigMap", 42);
+        assert_eq!(serde_json::from_slice::<Value>(&out).unwrap(), expected);
+    }
+
+    #[test]
+    fn list_items_have_no_type() {
+        let mut out = BytesMut::new();
+        Stored::encode(&object(), "v1").write_json(&mut out, "v1", "", 0);
+        let value: Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!(value.get("kind"), None);
+        assert_eq!(value["metadata"]["resourceVersion"], "0");
+    }
+
+    #[test]
+    fn damaged_headers_are_told() {
+        assert!(Stored::new(Bytes::from_static(b"ab")).is_err());
+        assert!(Stored::new(Bytes::from_static(b"\xff\xff\xff\xff\x00{}")).is_err());
+    }
+}

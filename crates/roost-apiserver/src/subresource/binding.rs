@@ -1,0 +1,108 @@
+//! Binding a pod to a node: what a scheduler does.
+
+use bytes::Bytes;
+use http::Response;
+use roost_object::status::Details;
+use roost_object::{Status, Value};
+use serde_json::json;
+
+use super::decode_as;
+use crate::call::Call;
+use crate::clock;
+use crate::negotiate::{self, BUILT_IN, Format};
+use crate::options::{WriteKind, WriteOptions};
+use crate::respond::{self, Body};
+use crate::write::{self, Change, Target, metadata_text};
+
+/// Binds a pod.
+pub(super) async fn create(call: &Call, bytes: &Bytes) -> Result<Response<Body>, Status> {
+    let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
+    let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
+    let binding = decode_as(call, bytes, "v1", "Binding", &options)?;
+    let name = if call.info.name.is_empty() { metadata_text(&binding, "name") } else { &call.info.name };
+    let node = binding["target"]["name"].as_str().unwrap_or_default();
+    check(&binding, name)?;
+    let pods = call.cluster.resource("", "v1", "pods").ok_or_else(Status::unknown_path)?;
+    let target = Target { call, resource: &pods, namespace: &call.info.namespace, name, subresource: "binding" };
+    let now = clock::now_text();
+    let transform = |live: &Value| bind(&target, live, &binding, node, &now);
+    let change = Change { transform: &transform, tracked: false, create: false };
+    write::update(target, change, &options).await?;
+    Ok(created(&format))
+}
+
+fn bind(target: &Target<'_>, live: &Value, binding: &Value, node: &str, now: &str) -> Result<Value, Status> {
+    let refuse = |why: String| Err(Status::conflict(&roost_object::GroupResource::new("", "pods/binding"), target.name, &why));
+    let uid = metadata_text(binding, "uid");
+    if !uid.is_empty() && uid != metadata_text(live, "uid") {
+        let found = metadata_text(live, "uid");
+        return refuse(format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"));
+    }
+    if live["metadata"].get("deletionTimestamp").is_some() {
+        return refuse(format!("pod {} is being deleted, cannot be assigned to a host", target.name));
+    }
+    let current = live["spec"]["nodeName"].as_str().unwrap_or_default();
+    if !current.is_empty() {
+        return refuse(format!("pod {} is already assigned to node \"{current}\"", target.name));
+    }
+    if live["spec"]["schedulingGates"].as_array().is_some_and(|gates| !gates.is_empty()) {
+        return refuse(format!("pod {} has non-empty .spec.schedulingGates", target.name));
+    }
+    let mut next = live.clone();
+    next["spec"]["nodeName"] = node.into();
+    let metadata = write::metadata_mut(&mut next);
+    if let Some(annotations) = binding["metadata"]["annotations"].as_object() {
+        let all = metadata.entry("annotations").or_insert_with(|| json!({}));
+        for (key, value) in annotations {
+            all[key.as_str()] = value.clone();
+        }
+    }
+    if let Some(labels) = binding["metadata"]["labels"].as_object() {
+        let all = metadata.entry("labels").or_insert_with(|| json!({}));
+        for (key, value) in labels {
+            all[key.as_str()] = value.clone();
+        }
+    }
+    set_scheduled(&mut next, now);
+    Ok(next)
+}
+
+fn set_scheduled(pod: &mut Value, now: &str) {
+    let conditions = &mut pod["status"]["conditions"];
+    if !conditions.is_array() {
+        *conditions = json!([]);
+    }
+    let generation_free = json!({"type": "PodScheduled", "status": "True", "lastProbeTime": Value::Null, "lastTransitionTime": now});
+    if let Some(conditions) = conditions.as_array_mut() {
+        match conditions.iter_mut().find(|condition| condition["type"] == "PodScheduled") {
+            Some(condition) => *condition = generation_free,
+            None => conditions.push(generation_free),
+        }
+    }
+}
+
+fn check(binding: &Value, name: &str) -> Result<(), Status> {
+    use roost_object::field::{Error, Path};
+    let mut errors = Vec::new();
+    let kind = binding["target"]["kind"].as_str().unwrap_or_default();
+    if !matches!(kind, "" | "Node") {
+        errors.push(Error::not_supported(&Path::new("target.kind"), kind, &["Node", "<empty>"]));
+    }
+    if binding["target"]["name"].as_str().unwrap_or_default().is_empty() {
+        errors.push(Error::required(&Path::new("target.name"), ""));
+    }
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(Status::invalid(&roost_object::GroupKind::new("", "Binding"), name, &errors))
+    }
+}
+
+/// `Success`, as a `Status` with code 201.
+pub(super) fn created(format: &Format) -> Response<Body> {
+    let mut response = crate::handle::success(Details::default(), format);
+    let value = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    *response.body_mut() = respond::full(respond::encode(&value, format));
+    *response.status_mut() = http::StatusCode::CREATED;
+    response
+}

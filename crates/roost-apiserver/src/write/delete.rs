@@ -1,0 +1,226 @@
+//! Deleting an object: at once, after a grace period, or when its finalizers are gone.
+
+use roost_object::{GroupResource, Status, Value};
+use roost_store::{CommitError, Entry, Expect, Operation, Write};
+
+use super::{Target, finalizers, metadata_mut, metadata_text, pack, storage_error};
+use crate::admission::{self, Attributes, Verb};
+use crate::options::{DeleteOptions, Propagation};
+use crate::{allocate, clock};
+
+const ORPHAN: &str = "orphan";
+const FOREGROUND: &str = "foregroundDeletion";
+
+/// How often a delete without preconditions is tried again when someone else wrote in between.
+const CONFLICT_TRIES: usize = 16;
+
+/// What came of a delete.
+pub(crate) struct Deletion {
+    /// The object, in the storage version, as it was last.
+    pub(crate) object: Value,
+    /// Whether it is gone; else it waits for a grace period or finalizers.
+    pub(crate) immediate: bool,
+}
+
+/// Deletes an object.
+pub(crate) async fn delete(target: Target<'_>, options: &DeleteOptions) -> Result<Deletion, Status> {
+    for _ in 0..CONFLICT_TRIES {
+        let Some((old, entry)) = target.read()? else { return Err(target.not_found()) };
+        check_preconditions(&target, &old, options)?;
+        let attributes = Attributes { target, verb: Verb::Delete, old: Some(&old), dry_run: options.dry_run };
+        admission::validate(&attributes, &Value::Null).await?;
+        if let Some(deletion) = attempt(target, options, &old, &entry).await? {
+            return Ok(deletion);
+        }
+    }
+    Err(Status::conflict(&target.resource.group_resource(), target.name, super::update::LOCK_ERROR))
+}
+
+/// What a delete does to an object.
+enum Step {
+    /// It is removed.
+    Remove,
+    /// It is marked, and waits.
+    Mark(Value),
+    /// It is already on its way; nothing changes.
+    Pending,
+}
+
+async fn attempt(
+    target: Target<'_>,
+    options: &DeleteOptions,
+    old: &Value,
+    entry: &Entry,
+) -> Result<Option<Deletion>, Status> {
+    let (operation, mut object, immediate) = match plan(&target, options, old) {
+        Step::Pending => return Ok(Some(Deletion { object: old.clone(), immediate: false })),
+        Step::Remove => (Operation::Delete, old.clone(), true),
+        Step::Mark(marked) => {
+            if marked == *old {
+                return Ok(Some(Deletion { object: marked, immediate: false }));
+            }
+            (Operation::Put(pack(&target, &marked)?), marked, false)
+        }
+    };
+    if options.dry_run {
+        return Ok(Some(Deletion { object, immediate }));
+    }
+    let mut writes = if immediate { allocate::release(&target, old) } else { Vec::new() };
+    writes.push(Write {
+        collection: target.collection(),
+        name: target.key(),
+        expect: Expect::Revision(entry.modified),
+        operation,
+    });
+    match target.call.cluster.store.commit(writes).await {
+        Ok(revision) => {
+            if !immediate {
+                metadata_mut(&mut object).insert("resourceVersion".into(), revision.to_string().into());
+            }
+            Ok(Some(Deletion { object, immediate }))
+        }
+        Err(CommitError::Conflict { .. }) => Ok(None),
+        Err(error) => Err(storage_error(&error)),
+    }
+}
+
+/// Decides what a delete does: a pure function of the object, the options and the kind.
+fn plan(target: &Target<'_>, options: &DeleteOptions, old: &Value) -> Step {
+    let now = jiff::Timestamp::now();
+    let deleting = old["metadata"].get("deletionTimestamp").is_some();
+    let period = old["metadata"].get("deletionGracePeriodSeconds").and_then(Value::as_i64);
+    let mut marked = old.clone();
+    let graceful = match grace(target, options, old) {
+        None => false,
+        Some(_) if deleting && period.unwrap_or(0) == 0 => false,
+        Some(wanted) if deleting => {
+            let current = period.unwrap_or(0);
+            if options.grace_period_seconds.is_none() || wanted >= current {
+                return Step::Pending;
+            }
+            let started = metadata_text(old, "deletionTimestamp");
+            let end = clock::parse(started)
+                .map_or(now, |end| end - jiff::SignedDuration::from_secs(current) + jiff::SignedDuration::from_secs(wanted));
+            let (end, wanted) = if end < now { (now, wanted.min(1)) } else { (end, wanted) };
+            let metadata = metadata_mut(&mut marked);
+            metadata.insert("deletionTimestamp".into(), clock::text(end).into());
+            metadata.insert("deletionGracePeriodSeconds".into(), wanted.into());
+            true
+        }
+        Some(wanted) => {
+            mark(&mut marked, now + jiff::SignedDuration::from_secs(wanted), wanted);
+            true
+        }
+    };
+    set_collector_finalizers(target, options, &mut marked);
+    let waits = !finalizers(&marked).is_empty() || waits_for_content(target, &marked);
+    if waits {
+        if !graceful && !deleting {
+            mark(&mut marked, now, 0);
+        }
+        if target.resource.is("", "namespaces") {
+            marked["status"]["phase"] = "Terminating".into();
+        }
+        return Step::Mark(marked);
+    }
+    let left = marked["metadata"].get("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0);
+    if graceful && left > 0 { Step::Mark(marked) } else { Step::Remove }
+}
+
+/// Sets the time at which the object ends; like every change of intent, it moves the generation.
+fn mark(object: &mut Value, end: jiff::Timestamp, period: i64) {
+    let metadata = metadata_mut(object);
+    metadata.insert("deletionTimestamp".into(), clock::text(end).into());
+    metadata.insert("deletionGracePeriodSeconds".into(), period.into());
+    if let Some(generation) = metadata.get("generation").and_then(Value::as_i64).filter(|generation| *generation > 0) {
+        metadata.insert("generation".into(), (generation + 1).into());
+    }
+}
+
+/// The grace period, for kinds that have one: pods, which a kubelet has to end first.
+fn grace(target: &Target<'_>, options: &DeleteOptions, old: &Value) -> Option<i64> {
+    if !target.resource.is("", "pods") {
+        return None;
+    }
+    let spec = &old["spec"];
+    let asked = options.grace_period_seconds.or_else(|| spec["terminationGracePeriodSeconds"].as_i64());
+    let scheduled = spec["nodeName"].as_str().is_some_and(|node| !node.is_empty());
+    let ended = matches!(old["status"]["phase"].as_str(), Some("Failed" | "Succeeded"));
+    if !scheduled || ended { Some(0) } else { Some(asked.unwrap_or(30)) }
+}
+
+/// Namespaces go when their content is gone.
+fn waits_for_content(target: &Target<'_>, object: &Value) -> bool {
+    target.resource.is("", "namespaces")
+        && object["spec"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty())
+}
+
+/// Tells the garbage collector through finalizers what is to become of dependents.
+fn set_collector_finalizers(target: &Target<'_>, options: &DeleteOptions, object: &mut Value) {
+    if matches!(&*target.resource.plural, "events") && target.resource.as_custom().is_none() {
+        return;
+    }
+    let current: Vec<String> = finalizers(object).into_iter().map(str::to_owned).collect();
+    let has = |name: &str| current.iter().any(|finalizer| finalizer == name);
+    let (orphan, foreground) = match (options.orphan_dependents, options.propagation) {
+        (Some(orphan), _) => (orphan, false),
+        (None, Some(policy)) => (policy == Propagation::Orphan, policy == Propagation::Foreground),
+        (None, None) => {
+            let first = current.iter().find(|finalizer| *finalizer == ORPHAN || *finalizer == FOREGROUND);
+            match first.map(String::as_str) {
+                Some(ORPHAN) => (true, has(FOREGROUND) && !has(ORPHAN)),
+                Some(_) => (false, true),
+                None => (orphans_by_default(target), false),
+            }
+        }
+    };
+    let mut wanted: Vec<Value> = current
+        .iter()
+        .filter(|finalizer| *finalizer != ORPHAN && *finalizer != FOREGROUND)
+        .map(|finalizer| Value::from(finalizer.as_str()))
+        .collect();
+    if orphan {
+        wanted.push(ORPHAN.into());
+    }
+    if foreground {
+        wanted.push(FOREGROUND.into());
+    }
+    let same = wanted.len() == current.len() && wanted.iter().all(|finalizer| has(finalizer.as_str().unwrap_or_default()));
+    if same {
+        return;
+    }
+    let metadata = metadata_mut(object);
+    if wanted.is_empty() {
+        metadata.remove("finalizers");
+    } else {
+        metadata.insert("finalizers".into(), wanted.into());
+    }
+}
+
+/// Replication controllers are the one kind that still orphans when nothing is said.
+fn orphans_by_default(target: &Target<'_>) -> bool {
+    target.resource.is("", "replicationcontrollers")
+}
+
+fn check_preconditions(target: &Target<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
+    let subject = GroupResource::new(&*target.resource.group, &*target.resource.kind);
+    if let Some(uid) = &options.uid
+        && uid != metadata_text(old, "uid")
+    {
+        let found = metadata_text(old, "uid");
+        let why = format!(
+            "the UID in the precondition ({uid}) does not match the UID in record ({found}). The object might have been deleted and then recreated"
+        );
+        return Err(Status::conflict(&subject, target.name, &why));
+    }
+    if let Some(version) = &options.resource_version
+        && version != metadata_text(old, "resourceVersion")
+    {
+        let found = metadata_text(old, "resourceVersion");
+        let why = format!(
+            "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({found}). The object might have been modified"
+        );
+        return Err(Status::conflict(&subject, target.name, &why));
+    }
+    Ok(())
+}

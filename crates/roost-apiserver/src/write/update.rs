@@ -1,0 +1,220 @@
+//! Changing an object: replace, patch and apply, on the object itself or through a subresource.
+
+use roost_object::field::{Error, Path};
+use roost_object::{GroupKind, Status, Value};
+use roost_store::{CommitError, Entry, Expect, Operation, Revision, Write};
+
+use super::create::{create_prepared, deduplicate_owners, match_namespace, wipe_system_fields};
+use super::{Target, finalizers, metadata_mut, metadata_text, pack, steps, storage_error};
+use crate::admission::{self, Attributes, Verb};
+use crate::allocate;
+use crate::options::WriteOptions;
+
+/// How often a change that does not name a revision is tried again when someone else wrote in between.
+const CONFLICT_TRIES: usize = 16;
+
+/// What stock says when someone else wrote first.
+pub(crate) const LOCK_ERROR: &str =
+    "the object has been modified; please apply your changes to the latest version and try again";
+
+/// Computes the new object, in the served version and complete with defaults, from the live one.
+pub(crate) type Transform<'a> = &'a (dyn Fn(&Value) -> Result<Value, Status> + Send + Sync);
+
+/// A change to make.
+pub(crate) struct Change<'a> {
+    /// From the live object (an empty one on create) to the new one.
+    pub(crate) transform: Transform<'a>,
+    /// Whether the transform has tracked ownership itself, as apply does.
+    pub(crate) tracked: bool,
+    /// Whether a missing object is created.
+    pub(crate) create: bool,
+}
+
+/// What came of a change.
+pub(crate) struct Updated {
+    /// The object afterwards, in the storage version.
+    pub(crate) object: Value,
+    /// Whether it is new.
+    pub(crate) created: bool,
+}
+
+/// Changes an object.
+pub(crate) async fn update(target: Target<'_>, change: Change<'_>, options: &WriteOptions) -> Result<Updated, Status> {
+    for _ in 0..CONFLICT_TRIES {
+        let Some((old, entry)) = target.read()? else {
+            return create_by_update(target, &change, options).await;
+        };
+        match attempt(target, &change, options, &old, &entry).await? {
+            Attempt::Done(object) => return Ok(Updated { object, created: false }),
+            Attempt::Retry => {}
+        }
+    }
+    Err(Status::conflict(&target.resource.group_resource(), target.name, LOCK_ERROR))
+}
+
+enum Attempt {
+    Done(Value),
+    Retry,
+}
+
+async fn attempt(
+    target: Target<'_>,
+    change: &Change<'_>,
+    options: &WriteOptions,
+    old: &Value,
+    entry: &Entry,
+) -> Result<Attempt, Status> {
+    let live = steps::convert_from_storage(target.resource, old.clone())?;
+    let mut new = (change.transform)(&live)?;
+    check_uid(&target, &new, old)?;
+    let unconditional = check_revision(&target, &new, entry.modified)?;
+    metadata_mut(&mut new).insert("resourceVersion".into(), entry.modified.to_string().into());
+    if !change.tracked {
+        deduplicate_owners(&target, &mut new);
+        let manager = target.call.manager_or_agent(&options.field_manager);
+        steps::track(&target, Some(&live), &mut new, &manager);
+    }
+    let mut new = steps::convert_to_storage(target.resource, new)?;
+    let attributes = Attributes { target, verb: Verb::Update, old: Some(old), dry_run: options.dry_run };
+    admission::mutate(&attributes, &mut new).await?;
+    match_namespace(&target, &mut new)?;
+    steps::prepare_update(&target, &mut new, old);
+    keep_system_fields(&mut new, old);
+    let allocated = allocate::before_update(&target, &mut new, old)?;
+    steps::validate_update(&target, &new, old)?;
+    roost_merge::revert_managed_times(old, &mut new);
+    admission::validate(&attributes, &new).await?;
+    if new == *old && allocated.is_empty() {
+        return Ok(Attempt::Done(new));
+    }
+    if options.dry_run {
+        return Ok(Attempt::Done(new));
+    }
+    let ends = ends_with_this_update(&new, old);
+    let operation = if ends { Operation::Delete } else { Operation::Put(pack(&target, &new)?) };
+    let mut writes = allocated;
+    if ends {
+        writes.extend(allocate::release(&target, old));
+    }
+    writes.push(Write {
+        collection: target.collection(),
+        name: target.key(),
+        expect: Expect::Revision(entry.modified),
+        operation,
+    });
+    match target.call.cluster.store.commit(writes).await {
+        Ok(revision) => {
+            metadata_mut(&mut new).insert("resourceVersion".into(), revision.to_string().into());
+            Ok(Attempt::Done(new))
+        }
+        Err(CommitError::Conflict { .. }) if unconditional => Ok(Attempt::Retry),
+        Err(CommitError::Conflict { .. }) => {
+            Err(Status::conflict(&target.resource.group_resource(), target.name, LOCK_ERROR))
+        }
+        Err(error) => Err(storage_error(&error)),
+    }
+}
+
+/// Creates the object that a change was meant for, where the kind or the kind of change allows that.
+async fn create_by_update(target: Target<'_>, change: &Change<'_>, options: &WriteOptions) -> Result<Updated, Status> {
+    if !change.create {
+        return Err(target.not_found());
+    }
+    let mut new = (change.transform)(&Value::Object(roost_object::Map::new()))?;
+    let uid = metadata_text(&new, "uid");
+    if !uid.is_empty() {
+        let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
+        return Err(Status::conflict(&target.resource.group_resource(), target.name, &why));
+    }
+    wipe_system_fields(&mut new);
+    metadata_mut(&mut new).remove("resourceVersion");
+    match_namespace(&target, &mut new)?;
+    if !change.tracked {
+        let manager = target.call.manager_or_agent(&options.field_manager);
+        steps::track(&target, None, &mut new, &manager);
+    }
+    let new = steps::convert_to_storage(target.resource, new)?;
+    let object = create_prepared(target, new, options).await?;
+    Ok(Updated { object, created: true })
+}
+
+/// A uid in the body is a precondition.
+fn check_uid(target: &Target<'_>, new: &Value, old: &Value) -> Result<(), Status> {
+    let (wanted, found) = (metadata_text(new, "uid"), metadata_text(old, "uid"));
+    if wanted.is_empty() || wanted == found {
+        return Ok(());
+    }
+    let key = registry_key(target);
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    );
+    Err(Status::conflict(&target.resource.group_resource(), target.name, &why))
+}
+
+/// The key that stock stores the object under; its messages show it.
+pub(crate) fn registry_key(target: &Target<'_>) -> String {
+    let plural = &target.resource.plural;
+    let prefix = match target.resource.as_custom() {
+        Some(_) => format!("{}/{plural}", target.resource.group),
+        None => plural.clone(),
+    };
+    format!("/registry/{prefix}/{}", target.key())
+}
+
+/// A revision in the body must be the newest; without one the kind decides. Returns whether none was named.
+fn check_revision(target: &Target<'_>, new: &Value, current: Revision) -> Result<bool, Status> {
+    let text = metadata_text(new, "resourceVersion");
+    let wanted: Revision = if text.is_empty() {
+        0
+    } else {
+        text.parse().map_err(|_| {
+            let quoted = roost_object::field::quote(text);
+            Status::failure(500, "", format!("strconv.ParseUint: parsing {quoted}: invalid syntax"))
+        })?
+    };
+    if wanted == 0 {
+        let allowed = target.resource.rules().is_some_and(|rules| rules.unconditional_update);
+        if allowed {
+            return Ok(true);
+        }
+        let kind = GroupKind::new(&*target.resource.group, &*target.resource.plural);
+        let path = Path::new("metadata.resourceVersion");
+        let error = Error::invalid(&path, 0, "must be specified for an update");
+        return Err(Status::invalid(&kind, target.name, &[error]));
+    }
+    if wanted == current {
+        return Ok(false);
+    }
+    Err(Status::conflict(&target.resource.group_resource(), target.name, LOCK_ERROR))
+}
+
+/// What no update can change: identity, age, and a deletion once asked for.
+fn keep_system_fields(new: &mut Value, old: &Value) {
+    let old = &old["metadata"];
+    let metadata = metadata_mut(new);
+    if metadata.get("uid").is_none() {
+        metadata.insert("uid".into(), old["uid"].clone());
+    }
+    for field in ["creationTimestamp", "deletionTimestamp"] {
+        if let Some(value) = old.get(field) {
+            metadata.insert(field.into(), value.clone());
+        }
+    }
+    if let (Some(period), None) = (old.get("deletionGracePeriodSeconds"), metadata.get("deletionGracePeriodSeconds")) {
+        metadata.insert("deletionGracePeriodSeconds".into(), period.clone());
+    }
+}
+
+/// Whether the object was only waiting for its last finalizer.
+fn ends_with_this_update(new: &Value, old: &Value) -> bool {
+    let old_meta = &old["metadata"];
+    old_meta.get("deletionTimestamp").is_some()
+        && finalizers(new).is_empty()
+        && old_meta.get("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0) == 0
+        && !holds_namespace(new)
+}
+
+/// A namespace also waits for `spec.finalizers`.
+fn holds_namespace(object: &Value) -> bool {
+    object["kind"] == "Namespace" && object["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty())
+}
