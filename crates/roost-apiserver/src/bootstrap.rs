@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use roost_object::{Status, Value};
-use roost_store::{CommitError, Expect, Operation, Write};
+use roost_store::{Expect, Operation, Write};
 use serde_json::json;
 
 use crate::call::Call;
@@ -20,16 +20,13 @@ impl Cluster {
         let call = Call::internal(self);
         let mut writes = Vec::new();
         for object in objects(self) {
-            if let Some(write) = missing(&call, object)? {
-                writes.push(write);
-            }
+            writes.extend(missing(&call, object)?);
         }
         if writes.is_empty() {
             return Ok(());
         }
         match self.store.commit(writes).await {
             Ok(_) => Ok(()),
-            Err(CommitError::Conflict { .. }) => Ok(()),
             Err(error) => Err(storage_error(&error)),
         }
     }
@@ -65,8 +62,7 @@ fn missing(call: &Call, mut object: Value) -> Result<Option<Write>, Status> {
 
 /// All objects of a fresh cluster.
 fn objects(cluster: &Cluster) -> Vec<Value> {
-    let mut objects: Vec<Value> = NAMESPACES.iter().map(|name| namespace(name)).collect();
-    objects.extend(roost_kinds::bootstrap::values());
+    let mut objects: Vec<Value> = roost_kinds::bootstrap::values().collect();
     for name in NAMESPACES {
         objects.push(default_account(name));
         objects.push(root_authority(cluster, name));
@@ -84,15 +80,6 @@ fn objects(cluster: &Cluster) -> Vec<Value> {
     }));
     objects.extend(kubernetes_service(cluster));
     objects
-}
-
-fn namespace(name: &str) -> Value {
-    json!({
-        "apiVersion": "v1", "kind": "Namespace",
-        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name}},
-        "spec": {"finalizers": ["kubernetes"]},
-        "status": {"phase": "Active"},
-    })
 }
 
 /// The account that pods run as when they name none.

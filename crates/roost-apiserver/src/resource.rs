@@ -109,7 +109,7 @@ impl Resource {
     /// The version that objects are stored in.
     pub(crate) fn storage_version(&self) -> &str {
         match &self.origin {
-            Origin::BuiltIn(resource, _) => resource.storage_version,
+            Origin::BuiltIn(resource, _) => resource.storage_version.rsplit('/').next().unwrap_or_default(),
             Origin::Custom(custom) => &custom.definition.storage_version,
         }
     }
@@ -117,8 +117,8 @@ impl Resource {
     /// `apiVersion` of the stored form.
     pub(crate) fn storage_api_version(&self) -> String {
         match &self.origin {
-            Origin::BuiltIn(..) if self.group == "events.k8s.io" => "v1".to_owned(),
-            _ => group::api_version(&self.group, self.storage_version()),
+            Origin::BuiltIn(resource, _) => resource.storage_version.to_owned(),
+            Origin::Custom(custom) => group::api_version(&self.group, &custom.definition.storage_version),
         }
     }
 

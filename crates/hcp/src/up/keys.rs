@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use ipnet::IpNet;
 use jiff::{SignedDuration, Timestamp};
 use roost_apiserver::Identity;
-use roost_pki::{AlternativeName, CertificateAuthority, Credential, Issued, Kubeconfig, PrivateKey, Secret};
+use roost_pki::{CertificateAuthority, Credential, Issued, Kubeconfig, PrivateKey, Secret};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 /// The authority outlives the machine.
@@ -25,6 +25,8 @@ pub(crate) enum KeysError {
     Write { path: PathBuf, source: io::Error },
     #[error("{path} is not what hcp up wrote there; restore it from a backup, or move the data directory away to start afresh")]
     Damaged { path: PathBuf },
+    #[error("the system gave no random bytes for a key")]
+    Random,
     #[error("a key or certificate could not be made")]
     Make(#[from] roost_pki::Error),
 }
@@ -52,7 +54,7 @@ impl Keys {
         let authority = load_authority(&folder, now)?;
         let token_key = load_token_key(&folder)?;
         let encryption_key = load_encryption_key(&folder)?;
-        let mut sans: Vec<AlternativeName> = [
+        let mut sans: Vec<String> = [
             "localhost",
             "kubernetes",
             "kubernetes.default",
@@ -61,12 +63,11 @@ impl Keys {
             "127.0.0.1",
             "::1",
         ]
-        .iter()
-        .map(|name| AlternativeName::host(name))
-        .collect();
+        .map(str::to_owned)
+        .into();
         let own = [Some(address.ip()), services.hosts().next()].into_iter().flatten().filter(|ip: &IpAddr| !ip.is_unspecified());
-        sans.extend(own.map(|ip| AlternativeName::host(&ip.to_string())));
-        sans.extend(names.iter().map(|name| AlternativeName::host(name)));
+        sans.extend(own.map(|ip| ip.to_string()));
+        sans.extend(names.iter().cloned());
         let server = authority.issue_server("kube-apiserver", &sans, now, LEAF_LIFETIME)?;
         let admin = authority.issue_client("kubernetes-admin", &["system:masters"], now, LEAF_LIFETIME)?;
         Ok(Keys { authority, token_key, encryption_key, server, admin })
@@ -136,7 +137,8 @@ fn load_encryption_key(folder: &Path) -> Result<[u8; 32], KeysError> {
     match fs::read(&path) {
         Ok(bytes) => bytes.try_into().map_err(|_| KeysError::Damaged { path }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let key = roost_pki::random_key()?;
+            let mut key = [0; 32];
+            aws_lc_rs::rand::fill(&mut key).map_err(|_| KeysError::Random)?;
             write_private(&path, &key)?;
             Ok(key)
         }
