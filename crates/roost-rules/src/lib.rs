@@ -4,9 +4,11 @@
 //! steps for every kind and asks the row at each step; it has no code for a kind of its own. Rules see objects in their
 //! storage version, as plain values, and do no I/O.
 
+pub mod access_control;
 pub mod address;
 pub mod address_range;
 pub mod check;
+mod cluster;
 pub mod core;
 pub mod fill;
 pub mod network;
@@ -15,6 +17,7 @@ mod print;
 pub mod resource_name;
 mod shown;
 mod storage;
+pub mod workloads;
 
 use roost_object::Value;
 use roost_object::field::Errors;
@@ -89,6 +92,10 @@ pub enum Generation {
     Never,
     /// One on create; one more whenever something outside metadata and status changes.
     Spec,
+    /// The same, but changed annotations count too.
+    SpecOrAnnotations,
+    /// One on create, and so it stays.
+    Once,
 }
 
 impl Rules {
@@ -119,7 +126,8 @@ pub fn of(group: &str, kind: &str) -> &'static Rules {
 }
 
 /// One table an area.
-static TABLES: &[&[Rules]] = &[core::TABLE, network::TABLE, storage::TABLE];
+static TABLES: &[&[Rules]] =
+    &[core::TABLE, network::TABLE, storage::TABLE, access_control::TABLE, cluster::TABLE, workloads::TABLE];
 
 /// The usual `prepare_create`: status is the server's to write.
 pub fn drop_status(new: &mut Value) {

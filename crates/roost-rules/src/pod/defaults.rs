@@ -176,7 +176,7 @@ pub(crate) fn fill_claim_spec(spec: &mut Value) {
     }
 }
 
-fn fill_block_volume(volume: &mut Value) {
+pub(crate) fn fill_block_volume(volume: &mut Value) {
     if let Some(source) = volume.at("iscsi") {
         source.fill_text("iscsiInterface", "default");
     }

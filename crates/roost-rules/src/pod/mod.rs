@@ -18,8 +18,8 @@ mod security;
 mod spec;
 mod status;
 mod update;
-mod volume;
-mod warnings;
+pub(crate) mod volume;
+pub(crate) mod warnings;
 
 use roost_object::field::{Error, Errors, Path};
 use roost_object::{GroupKind, Status, Value};
@@ -30,11 +30,12 @@ use crate::{Generation, Rules};
 use spec::{Options, PodIdentity};
 
 pub(crate) use claim::validate_spec as validate_claim_spec;
-pub(crate) use defaults::{fill_claim_spec, fill_template};
+pub(crate) use defaults::{fill_block_volume, fill_claim_spec, fill_template};
 pub(crate) use prepare::drop_disabled_template;
-pub(crate) use scheduling::validate_node_selector;
+pub(crate) use resources::validate_overhead;
+pub(crate) use scheduling::{validate_node_selector, validate_tolerations};
 pub(crate) use spec::{Options as PodOptions, PREEMPTION, validate_template};
-pub(crate) use warnings::of_template as warn_of_template;
+pub(crate) use warnings::{of_claim as warn_of_claim, of_template as warn_of_template};
 
 pub use prepare::{prepare_ephemeral_containers, prepare_resize};
 pub use resize::validate_resize;

@@ -205,7 +205,7 @@ fn validate_name_and_amounts(requirements: &Spot<'_>, asker: Asker, options: &Op
 }
 
 /// Checks a pod's overhead, whose amounts are those of limits.
-pub(super) fn validate_overhead(overhead: &Spot<'_>, options: &Options, errors: &mut Errors) {
+pub(crate) fn validate_overhead(overhead: &Spot<'_>, options: &Options, errors: &mut Errors) {
     let requirements = serde_json::json!({ "limits": overhead.value });
     validate_name_and_amounts(&Spot::new(&requirements, overhead.path), Asker::Container, options, errors);
 }

@@ -203,7 +203,7 @@ pub(super) fn validate_spread(constraints: &Spot<'_>, options: &Options, errors:
 }
 
 /// Checks which taints a pod bears.
-pub(super) fn validate_tolerations(tolerations: &Spot<'_>, options: &Options, errors: &mut Errors) {
+pub(crate) fn validate_tolerations(tolerations: &Spot<'_>, options: &Options, errors: &mut Errors) {
     tolerations.each(|_, toleration| {
         let key = toleration.field("key");
         let operator = toleration.field("operator");

@@ -164,7 +164,7 @@ fn size_limit(limit: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-fn host_path(source: &Spot<'_>, errors: &mut Errors) {
+pub(crate) fn host_path(source: &Spot<'_>, errors: &mut Errors) {
     static TYPES: &[&str] =
         &["", "BlockDevice", "CharDevice", "Directory", "DirectoryOrCreate", "File", "FileOrCreate", "Socket"];
     source.field("path").check(&[Required, NO_BACKSTEPS], errors);
@@ -173,13 +173,13 @@ fn host_path(source: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-fn disk_partition(partition: &Spot<'_>, errors: &mut Errors) {
+pub(crate) fn disk_partition(partition: &Spot<'_>, errors: &mut Errors) {
     if !(0..=255).contains(&partition.number()) {
         partition.invalid(names::out_of_range(1, 255), errors);
     }
 }
 
-fn nfs_path(source: &Spot<'_>, errors: &mut Errors) {
+pub(crate) fn nfs_path(source: &Spot<'_>, errors: &mut Errors) {
     let path = source.field("path");
     path.check(&[Required], errors);
     if !path.text().starts_with('/') {
@@ -206,7 +206,7 @@ fn iscsi_name(name: &Spot<'_>, reported_as: &Spot<'_>, errors: &mut Errors) {
     errors.push(Error::invalid(&reported_as.path, text, words));
 }
 
-fn iscsi(source: &Spot<'_>, errors: &mut Errors) {
+pub(crate) fn iscsi(source: &Spot<'_>, errors: &mut Errors) {
     source.field("targetPortal").check(&[Required], errors);
     let iqn = source.field("iqn");
     iqn.check(&[Required], errors);
@@ -223,7 +223,7 @@ fn iscsi(source: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-fn flocker(source: &Spot<'_>, errors: &mut Errors) {
+pub(crate) fn flocker(source: &Spot<'_>, errors: &mut Errors) {
     let name = source.field("datasetName");
     match (name.filled(), source.field("datasetUUID").filled()) {
         (false, false) => errors.push(Error::required(&source.path, "one of datasetName and datasetUUID is required")),
@@ -239,7 +239,7 @@ fn flocker(source: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-fn quobyte(source: &Spot<'_>, errors: &mut Errors) {
+pub(crate) fn quobyte(source: &Spot<'_>, errors: &mut Errors) {
     const PAIRS: &str = "must be a host:port pair or multiple pairs separated by commas";
     let registry = source.field("registry");
     let tenant = source.field("tenant");
@@ -260,7 +260,7 @@ fn quobyte(source: &Spot<'_>, errors: &mut Errors) {
     source.field("volume").check(&[Required], errors);
 }
 
-fn fibre_channel(source: &Spot<'_>, errors: &mut Errors) {
+pub(crate) fn fibre_channel(source: &Spot<'_>, errors: &mut Errors) {
     let targets = source.field("targetWWNs");
     let lun = source.field("lun");
     match (targets.filled(), source.field("wwids").filled()) {
@@ -279,7 +279,7 @@ fn fibre_channel(source: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-fn flex_options(options: &Spot<'_>, errors: &mut Errors) {
+pub(crate) fn flex_options(options: &Spot<'_>, errors: &mut Errors) {
     options.entries(|key, option| {
         let namespace = key.split_once('/').map_or(key, |(namespace, _)| namespace);
         let normalized = format!(".{}", namespace.to_lowercase());
@@ -289,7 +289,7 @@ fn flex_options(options: &Spot<'_>, errors: &mut Errors) {
     });
 }
 
-fn azure_disk(source: &Spot<'_>, errors: &mut Errors) {
+pub(crate) fn azure_disk(source: &Spot<'_>, errors: &mut Errors) {
     static NAMES: &[Field] = &[
         ("diskName", &[Required]),
         ("diskURI", &[Required]),
@@ -312,7 +312,7 @@ fn azure_disk(source: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-fn lowercase_subdomain(name: &str) -> Vec<String> {
+pub(crate) fn lowercase_subdomain(name: &str) -> Vec<String> {
     names::is_dns1123_subdomain(&name.to_lowercase())
 }
 

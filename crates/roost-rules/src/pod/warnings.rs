@@ -186,7 +186,7 @@ fn of_ephemeral(volume: &Spot<'_>, warnings: &mut Vec<String>) {
 }
 
 /// Warnings about the spec of a claim.
-fn of_claim(spec: &Spot<'_>, warnings: &mut Vec<String>) {
+pub(crate) fn of_claim(spec: &Spot<'_>, warnings: &mut Vec<String>) {
     let resources = spec.field("resources");
     for kind in ["requests", "limits"] {
         of_fraction(&resources.field(kind), "storage", warnings);
