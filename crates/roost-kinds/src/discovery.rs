@@ -102,12 +102,12 @@ pub fn resource_list(group: &str, version: &str, dynamic: &[DynamicResource]) ->
 /// The aggregated document of `/api`.
 pub fn aggregated_core() -> Value {
     let versions = [aggregated_version("", "v1", &[])];
-    aggregated_list(vec![json!({"metadata": {}, "versions": versions})])
+    aggregated_list(&[json!({"metadata": {}, "versions": versions})])
 }
 
 /// The aggregated document of `/apis`.
 pub fn aggregated(dynamic: &[DynamicResource]) -> Value {
-    let items = groups(dynamic)
+    let items: Vec<_> = groups(dynamic)
         .iter()
         .map(|group| {
             let versions: Vec<_> =
@@ -115,7 +115,7 @@ pub fn aggregated(dynamic: &[DynamicResource]) -> Value {
             json!({"metadata": {"name": group.name}, "versions": versions})
         })
         .collect();
-    aggregated_list(items)
+    aggregated_list(&items)
 }
 
 struct Group<'a> {
@@ -244,7 +244,7 @@ fn dynamic_entries(resource: &DynamicResource, entries: &mut Vec<Value>) {
     }
 }
 
-fn aggregated_list(items: Vec<Value>) -> Value {
+fn aggregated_list(items: &[Value]) -> Value {
     json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items})
 }
 
@@ -342,7 +342,8 @@ mod tests {
 
     #[test]
     fn custom_groups_follow_the_built_in_ones_and_their_versions_are_ordered() {
-        let dynamic = [widgets("zzz.io", "v1beta1"), widgets("aaa.io", "v1"), widgets("zzz.io", "v2"), widgets("zzz.io", "v1")];
+        let dynamic =
+            [widgets("zzz.io", "v1beta1"), widgets("aaa.io", "v1"), widgets("zzz.io", "v2"), widgets("zzz.io", "v1")];
         let document = group_list(&dynamic);
         let groups = names(&document["groups"], "name");
         assert_eq!(groups[0], "apiregistration.k8s.io");

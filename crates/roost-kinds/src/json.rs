@@ -122,11 +122,10 @@ mod tests {
 
     #[test]
     fn unknown_and_duplicate_fields_are_found_in_document_order() {
-        let decoded = pod(
-            r#"{"zoo":1,"spec":{"foo":{"bar":1},"containers":[{"name":"a","b":1,"name":"b","Image":"x"}],
-                "nodeSelector":{"a":"1","a":"2"},"volumes":[{"emptyDir":{"x":1}}]},"kind":"Pod"}"#,
-        )
-        .unwrap();
+        let decoded =
+            pod(r#"{"zoo":1,"spec":{"foo":{"bar":1},"containers":[{"name":"a","b":1,"name":"b","Image":"x"}],
+                "nodeSelector":{"a":"1","a":"2"},"volumes":[{"emptyDir":{"x":1}}]},"kind":"Pod"}"#)
+            .unwrap();
         assert_eq!(
             decoded.findings,
             [
@@ -146,7 +145,10 @@ mod tests {
     fn complaints_are_worded_as_go_words_them() {
         let prefix = "json: cannot unmarshal ";
         let cases = [
-            (r#"{"spec":{"containers":5}}"#, "number into Go struct field PodSpec.spec.containers of type []v1.Container"),
+            (
+                r#"{"spec":{"containers":5}}"#,
+                "number into Go struct field PodSpec.spec.containers of type []v1.Container",
+            ),
             (
                 r#"{"metadata":{"creationTimestamp":5}}"#,
                 "number into Go struct field ObjectMeta.metadata.creationTimestamp of type string",
@@ -155,21 +157,24 @@ mod tests {
                 r#"{"spec":{"volumes":[{"emptyDir":{"medium":5}}]}}"#,
                 "number into Go struct field EmptyDirVolumeSource.spec.volumes.VolumeSource.emptyDir.medium of type v1.StorageMedium",
             ),
-            (r#"{"spec":{"nodeSelector":{"a":5}}}"#, "number into Go struct field PodSpec.spec.nodeSelector of type string"),
+            (
+                r#"{"spec":{"nodeSelector":{"a":5}}}"#,
+                "number into Go struct field PodSpec.spec.nodeSelector of type string",
+            ),
             (
                 r#"{"spec":{"activeDeadlineSeconds":1.5,"hostNetwork":1}}"#,
                 "number 1.5 into Go struct field PodSpec.spec.activeDeadlineSeconds of type int64",
             ),
-            (r#"{"spec":{"priority":3000000000}}"#, "number 3000000000 into Go struct field PodSpec.spec.priority of type int32"),
+            (
+                r#"{"spec":{"priority":3000000000}}"#,
+                "number 3000000000 into Go struct field PodSpec.spec.priority of type int32",
+            ),
             ("[]", "array into Go value of type v1.Pod"),
         ];
         for (text, expected) in cases {
             assert_eq!(pod(text).unwrap_err().to_string(), format!("{prefix}{expected}"), "{text}");
         }
-        assert_eq!(
-            refused("v1", "Secret", r#"{"data":{"a":"b$"}}"#),
-            "illegal base64 data at input byte 1"
-        );
+        assert_eq!(refused("v1", "Secret", r#"{"data":{"a":"b$"}}"#), "illegal base64 data at input byte 1");
         assert_eq!(
             refused("v1", "Service", r#"{"spec":{"ports":[{"targetPort":true}]}}"#),
             "json: cannot unmarshal bool into Go struct field ServicePort.spec.ports.targetPort of type int32"
@@ -178,7 +183,10 @@ mod tests {
             refused("v1", "PersistentVolumeClaim", r#"{"kind":5,"spec":{"resources":{"requests":{"storage":"abc"}}}}"#),
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
         );
-        assert_eq!(refused("v1", "Pod", r#"{"kind":5,"metadata":{"creationTimestamp":"x"}"#), "unexpected end of JSON input");
+        assert_eq!(
+            refused("v1", "Pod", r#"{"kind":5,"metadata":{"creationTimestamp":"x"}"#),
+            "unexpected end of JSON input"
+        );
     }
 
     #[test]
@@ -211,7 +219,9 @@ mod tests {
     fn depth_is_bounded_below_types_that_nest_in_themselves() {
         for inner in [r#"{"not":"#, r#"{"additionalProperties":"#, r#"{"allOf":["#, r#"{"properties":{"a":"#] {
             let text = format!(r#"{{"spec":{{"versions":[{{"schema":{{"openAPIV3Schema":{}"#, inner.repeat(100_000));
-            assert!(refused("apiextensions.k8s.io/v1", "CustomResourceDefinition", &text).ends_with("exceeded max depth"));
+            assert!(
+                refused("apiextensions.k8s.io/v1", "CustomResourceDefinition", &text).ends_with("exceeded max depth")
+            );
         }
     }
 

@@ -5,7 +5,10 @@
 pub mod bootstrap;
 pub mod convert;
 pub mod discovery;
-#[expect(clippy::wildcard_imports, reason = "the generated files name hundreds of each other's statics")]
+#[cfg_attr(
+    not(test),
+    expect(clippy::wildcard_imports, reason = "the generated files name hundreds of each other's statics")
+)]
 #[rustfmt::skip]
 mod generated;
 pub mod json;

@@ -49,12 +49,35 @@ mod tests {
 
     #[test]
     fn newer_and_more_stable_versions_come_first() {
-        let mut names =
-            ["foo10", "v1", "v11alpha2", "foo1", "v3beta1", "v12alpha1", "v11beta2", "v10beta3", "v10", "v2", "v1gamma1"];
+        let mut names = [
+            "foo10",
+            "v1",
+            "v11alpha2",
+            "foo1",
+            "v3beta1",
+            "v12alpha1",
+            "v11beta2",
+            "v10beta3",
+            "v10",
+            "v2",
+            "v1gamma1",
+        ];
         names.sort_unstable_by_key(|name| Precedence::of(name));
         assert_eq!(
             names,
-            ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10", "v1gamma1"]
+            [
+                "v10",
+                "v2",
+                "v1",
+                "v11beta2",
+                "v10beta3",
+                "v3beta1",
+                "v12alpha1",
+                "v11alpha2",
+                "foo1",
+                "foo10",
+                "v1gamma1"
+            ]
         );
     }
 }

@@ -1,5 +1,7 @@
 //! Objects that Go wrote in both encodings: the codecs here must agree with it to the byte.
 
+#![expect(clippy::unwrap_used, reason = "a broken fixture may fail the test anywhere")]
+
 use std::path::Path;
 
 use base64::Engine as _;
@@ -58,8 +60,9 @@ fn difference(path: &str, ours: &Value, stock: &Value) -> Option<String> {
                 (ours, stock) => Some(format!("{path}.{key}: ours {ours:?}, stock {stock:?}")),
             })
         }
-        (Value::Array(ours), Value::Array(stock)) if ours.len() == stock.len() => (0..ours.len())
-            .find_map(|index| difference(&format!("{path}[{index}]"), &ours[index], &stock[index])),
+        (Value::Array(ours), Value::Array(stock)) if ours.len() == stock.len() => {
+            (0..ours.len()).find_map(|index| difference(&format!("{path}[{index}]"), &ours[index], &stock[index]))
+        }
         _ if ours == stock => None,
         _ => Some(format!("{path}: ours {ours}, stock {stock}")),
     }

@@ -132,7 +132,8 @@ mod tests {
 
     #[test]
     fn duplicates_are_found_with_their_paths() {
-        let document = read(br#"{"spec":{"a":1,"a":2,"list":[{"b":1,"b":1},{"b":1,"b":1}]},"spec":{"a":3,"a":4}}"#).unwrap();
+        let document =
+            read(br#"{"spec":{"a":1,"a":2,"list":[{"b":1,"b":1},{"b":1,"b":1}]},"spec":{"a":3,"a":4}}"#).unwrap();
         assert_eq!(
             document.duplicates,
             [

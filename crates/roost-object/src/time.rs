@@ -170,7 +170,12 @@ impl<'a> Parser<'a> {
     }
 
     fn cannot_parse(&self, rest: &[u8], step: &str) -> TimeError {
-        self.complain(format!(" as {}: cannot parse {} as {}", quote(self.layout.as_bytes()), quote(rest), quote(step.as_bytes())))
+        self.complain(format!(
+            " as {}: cannot parse {} as {}",
+            quote(self.layout.as_bytes()),
+            quote(rest),
+            quote(step.as_bytes())
+        ))
     }
 
     fn digit(&self, index: usize) -> Option<i64> {

@@ -42,13 +42,13 @@ pub(super) fn to_v2(mut fields: Map<String, Value>) -> Map<String, Value> {
     let mut metrics: Vec<Value> =
         read_list(kept.get(METRICS), &METRIC_SPEC).unwrap_or_default().iter().map(metric_to_v2).collect();
     if let Some(percent) = spec.remove("targetCPUUtilizationPercentage").filter(|percent| !percent.is_null()) {
-        metrics.push(utilization_metric(percent));
+        metrics.push(utilization_metric(&percent));
     }
     if metrics.is_empty() {
-        metrics.push(utilization_metric(DEFAULT_UTILIZATION.into()));
+        metrics.push(utilization_metric(&DEFAULT_UTILIZATION.into()));
     }
     spec.insert("metrics".into(), metrics.into());
-    if let Some(behavior) = kept.get(BEHAVIOR).and_then(|text| behavior_to_v2(text)) {
+    if let Some(behavior) = kept.get(BEHAVIOR).and_then(behavior_to_v2) {
         spec.insert("behavior".into(), behavior);
     }
     if let Some(percent) = status.remove("currentCPUUtilizationPercentage").filter(|percent| !percent.is_null()) {
@@ -159,7 +159,7 @@ fn written(elements: Vec<Value>, ty: &'static Type) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-fn utilization_metric(percent: Value) -> Value {
+fn utilization_metric(percent: &Value) -> Value {
     let target = json!({"type": "Utilization", "averageUtilization": percent});
     json!({"type": "Resource", "resource": {"name": "cpu", "target": target}})
 }
@@ -337,8 +337,7 @@ fn behavior_to_v1(behavior: &Value) -> String {
         let Some(rules) = behavior.get(name).filter(|rules| !rules.is_null()) else { return "null".to_owned() };
         named(rules, &RULES, |value| match value {
             Value::Array(policies) => {
-                let policies: Vec<_> =
-                    policies.iter().map(|policy| named(policy, &POLICY, plain)).collect();
+                let policies: Vec<_> = policies.iter().map(|policy| named(policy, &POLICY, plain)).collect();
                 format!("[{}]", policies.join(","))
             }
             other => plain(other),

@@ -4,10 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
 
 /// Go does not mind bits that are set behind the last byte.
-const LENIENT: GeneralPurpose = GeneralPurpose::new(
-    &base64::alphabet::STANDARD,
-    GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
-);
+const LENIENT: GeneralPurpose =
+    GeneralPurpose::new(&base64::alphabet::STANDARD, GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true));
 
 /// Decodes as Go does: line ends are passed over. The error is the offset that Go names.
 pub(crate) fn decode(text: &str) -> Result<Vec<u8>, usize> {

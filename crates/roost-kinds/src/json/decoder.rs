@@ -70,7 +70,6 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
         }
         match (shape, kind) {
             (Shape::String, Kind::String) => Ok(Some(Value::String(self.source.string()?.into_owned()))),
-            (Shape::Bool, Kind::Bool) => Ok(Some(self.source.take()?)),
             (Shape::Int32 | Shape::Int64 | Shape::Float64, Kind::Number) => self.number(shape, go, trail),
             (Shape::Bytes, Kind::String) => self.base64(),
             (Shape::Bytes, Kind::Array) => self.byte_list(trail),
@@ -80,11 +79,12 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
             (Shape::Time | Shape::MicroTime, _) => self.time(shape, kind, trail),
             (Shape::Quantity, _) => self.quantity(kind),
             (Shape::IntOrString, _) => self.int_or_string(kind, trail),
-            (Shape::RawExtension | Shape::FieldsV1 | Shape::Json, _) => Ok(Some(self.source.take()?)),
-            (
-                Shape::SchemaOrBool(schema) | Shape::SchemaOrArray(schema) | Shape::SchemaOrStringArray(schema),
-                _,
-            ) => self.schema_or(shape, schema, kind, trail),
+            (Shape::Bool, Kind::Bool) | (Shape::RawExtension | Shape::FieldsV1 | Shape::Json, _) => {
+                Ok(Some(self.source.take()?))
+            }
+            (Shape::SchemaOrBool(schema) | Shape::SchemaOrArray(schema) | Shape::SchemaOrStringArray(schema), _) => {
+                self.schema_or(shape, schema, kind, trail)
+            }
             _ => {
                 self.source.skip()?;
                 self.note(kind.go(), go, trail);

@@ -124,12 +124,7 @@ impl Decoder {
         Ok(())
     }
 
-    fn entry(
-        &mut self,
-        element: &Element,
-        bytes: &[u8],
-        name: &'static str,
-    ) -> Result<(String, Value), ProtobufError> {
+    fn entry(&mut self, element: &Element, bytes: &[u8], name: &'static str) -> Result<(String, Value), ProtobufError> {
         let mut key = String::new();
         let mut value = None;
         let mut message = Message::new(bytes);
@@ -301,8 +296,7 @@ fn quantity(bytes: &[u8]) -> Result<Value, ProtobufError> {
     let mut message = Message::new(bytes);
     while let Some((number, payload)) = message.field()? {
         if let (1, Payload::Bytes(bytes)) = (number, payload) {
-            let quantity =
-                Quantity::parse(&text(bytes)).map_err(|error| ProtobufError::Inside(error.to_string()))?;
+            let quantity = Quantity::parse(&text(bytes)).map_err(|error| ProtobufError::Inside(error.to_string()))?;
             found = Some(quantity.to_string());
         }
     }

@@ -291,8 +291,7 @@ impl<'a> Source<'a> for Reader<'a> {
                 if self.open.len() == outside {
                     return Ok(());
                 }
-                let more =
-                    if self.open[self.open.len() - 1].object { self.key()?.is_some() } else { self.element()? };
+                let more = if self.open[self.open.len() - 1].object { self.key()?.is_some() } else { self.element()? };
                 if more {
                     break;
                 }

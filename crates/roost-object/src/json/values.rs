@@ -56,9 +56,9 @@ impl<'a> Source<'a> for Values {
 
     fn number(&mut self) -> Result<Number<'a>, SyntaxError> {
         Ok(match self.next.take() {
-            Value::Number(number) => number
-                .as_i64()
-                .map_or_else(|| Number::Other(Cow::Owned(number.to_string())), Number::Integer),
+            Value::Number(number) => {
+                number.as_i64().map_or_else(|| Number::Other(Cow::Owned(number.to_string())), Number::Integer)
+            }
             _ => Number::Integer(0),
         })
     }
