@@ -5,8 +5,10 @@
 
 pub mod attributes;
 pub mod authorizer;
+pub mod impersonation;
 pub mod node;
 pub mod rbac;
+pub mod review;
 pub mod token;
 pub mod user;
 

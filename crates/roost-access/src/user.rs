@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use roost_object::selector::syntax::is_subdomain;
 use serde_json::{Map, Value, json};
 
 /// Members may do anything.
@@ -113,22 +114,8 @@ pub fn service_account_groups(namespace: &str) -> Vec<String> {
 /// The namespace and name behind a service account's user name; none for any other user.
 pub fn split_service_account(username: &str) -> Option<(&str, &str)> {
     let (namespace, name) = username.strip_prefix(SERVICE_ACCOUNT_PREFIX)?.split_once(':')?;
-    (is_label(namespace) && is_account_name(name)).then_some((namespace, name))
-}
-
-fn is_label(text: &str) -> bool {
-    text.len() <= 63 && !text.contains('.') && is_account_name(text)
-}
-
-fn is_account_name(text: &str) -> bool {
-    let is_end = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
-    text.len() <= 253
-        && text.split('.').all(|part| {
-            let bytes = part.as_bytes();
-            is_end(bytes.first())
-                && is_end(bytes.last())
-                && bytes.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-')
-        })
+    let is_label = namespace.len() <= 63 && !namespace.contains('.') && is_subdomain(namespace);
+    (is_label && is_subdomain(name)).then_some((namespace, name))
 }
 
 #[cfg(test)]

@@ -129,6 +129,12 @@ impl FieldSelector {
     }
 }
 
+impl FromIterator<FieldRequirement> for FieldSelector {
+    fn from_iter<I: IntoIterator<Item = FieldRequirement>>(requirements: I) -> Self {
+        Self { requirements: requirements.into_iter().collect() }
+    }
+}
+
 impl fmt::Display for FieldSelector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, requirement) in self.requirements.iter().enumerate() {

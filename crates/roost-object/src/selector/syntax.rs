@@ -1,4 +1,4 @@
-//! What a label key and a label value may look like.
+//! What a label key, a label value and the prefix of a key may look like.
 
 const NAME_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
                          alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for \
@@ -30,12 +30,7 @@ pub fn label_key_errors(key: &str) -> Vec<String> {
             if prefix.is_empty() {
                 errors.push("prefix part must be non-empty".to_owned());
             } else {
-                if prefix.len() > PREFIX_LENGTH {
-                    errors.push(format!("prefix part must be no more than {PREFIX_LENGTH} bytes"));
-                }
-                if !is_subdomain(prefix) {
-                    errors.push(format!("prefix part {PREFIX_RULE}"));
-                }
+                errors.extend(subdomain_errors(prefix).into_iter().map(|error| format!("prefix part {error}")));
             }
             name
         }
@@ -63,6 +58,23 @@ pub fn label_value_errors(value: &str) -> Vec<String> {
     errors
 }
 
+/// Whether a text is a DNS subdomain in lowercase.
+pub fn is_subdomain(text: &str) -> bool {
+    text.len() <= PREFIX_LENGTH && has_subdomain_form(text)
+}
+
+/// All that is wrong with a DNS subdomain in lowercase; empty for a good one.
+pub fn subdomain_errors(text: &str) -> Vec<String> {
+    let mut errors = Vec::new();
+    if text.len() > PREFIX_LENGTH {
+        errors.push(format!("must be no more than {PREFIX_LENGTH} bytes"));
+    }
+    if !has_subdomain_form(text) {
+        errors.push(PREFIX_RULE.to_owned());
+    }
+    errors
+}
+
 fn is_name(text: &str) -> bool {
     let bytes = text.as_bytes();
     matches!((bytes.first(), bytes.last()), (Some(first), Some(last))
@@ -70,7 +82,7 @@ fn is_name(text: &str) -> bool {
         && bytes.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-fn is_subdomain(text: &str) -> bool {
+fn has_subdomain_form(text: &str) -> bool {
     let is_end = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     text.split('.').all(|part| {
         let bytes = part.as_bytes();
