@@ -24,8 +24,14 @@ fn annotation(object: &Value) -> Option<&str> {
 /// Sets the annotation to what was applied, or removes it if it has become too large.
 pub(crate) fn refresh(object: &mut Value, config: &Value) {
     let mut config = config.clone();
-    if let Some(annotations) = annotations_mut(&mut config) {
-        annotations.remove(ANNOTATION);
+    match annotations_mut(&mut config) {
+        Some(annotations) => {
+            annotations.remove(ANNOTATION);
+        }
+        None => {
+            let metadata = config.get_mut("metadata").and_then(Value::as_object_mut);
+            metadata.and_then(|metadata| metadata.remove("annotations"));
+        }
     }
     let mut text = String::new();
     go_text::write_json(&mut text, &config);
@@ -38,8 +44,13 @@ pub(crate) fn refresh(object: &mut Value, config: &Value) {
     }
 }
 
+/// The annotations with empty texts for nulls, as stock reads them.
 fn annotations_mut(object: &mut Value) -> Option<&mut Map<String, Value>> {
-    object.get_mut("metadata")?.get_mut("annotations")?.as_object_mut()
+    let annotations = object.get_mut("metadata")?.get_mut("annotations")?.as_object_mut()?;
+    for value in annotations.values_mut().filter(|value| value.is_null()) {
+        *value = Value::String(String::new());
+    }
+    Some(annotations)
 }
 
 /// The fields that kubectl applied from the client's side and nobody changed since: taking those over from there is no

@@ -79,6 +79,12 @@ impl Element {
         Self(text)
     }
 
+    /// A list element without an identity: what pruning leaves of an element whose keys nobody owns any more. Only sets
+    /// that are compared with each other hold it; it is never written.
+    pub(crate) fn unidentified() -> Self {
+        Self(String::new())
+    }
+
     /// Reads a key of a `FieldsV1` object. Letters of a future version give none.
     pub(crate) fn parse(text: &str) -> Result<Option<Self>, ElementError> {
         let bytes = text.as_bytes();

@@ -20,22 +20,36 @@ impl<S: StrategicSchema> Lists<S> {
         patch: Vec<Value>,
         deletes: bool,
     ) -> Result<Vec<Value>, PatchError> {
+        self.merge_and_reuse(original, patch, deletes).map(|(merged, _)| merged)
+    }
+
+    /// Merges, and tells what the memory of the original list holds afterwards.
+    ///
+    /// Stock deletes and appends in place, and then orders by what it finds where the original list was: an element
+    /// that was added takes the place of one that was deleted. Clients see that order, so it is kept.
+    pub(super) fn merge_and_reuse(
+        &self,
+        original: Vec<Value>,
+        patch: Vec<Value>,
+        deletes: bool,
+    ) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
         if original.is_empty() && patch.is_empty() {
-            return Ok(original);
+            return Ok((Vec::new(), original));
         }
         if !self.check_elements(&original, &patch)? {
             if deletes {
-                return Ok(original.into_iter().filter(|item| !patch.contains(item)).collect());
+                return Ok((original.iter().filter(|item| !patch.contains(item)).cloned().collect(), original));
             }
             let mut both = original.clone();
             both.extend(patch.iter().cloned());
             deduplicate(&mut both);
-            return self.arrange(both, &patch, &original);
+            return Ok((self.arrange(both, &patch, &original)?, original));
         }
         if self.merge_key.is_empty() {
             return Err(PatchError::Internal("cannot merge lists without merge key for struct".to_owned()));
         }
-        let (original, patch) = self.obey_directives(original, patch)?;
+        let mut memory = original;
+        let (original, patch) = self.obey_directives(&mut memory, patch)?;
         let mut merged = original.clone();
         for item in &patch {
             let fields = fields_of(item)?;
@@ -45,18 +59,20 @@ impl<S: StrategicSchema> Lists<S> {
                     let Value::Object(present) = merged[at].take() else { continue };
                     merged[at] = Value::Object(merge_maps(present, fields.clone(), self.element)?);
                 }
-                None => merged.push(item.clone()),
+                None => {
+                    if let Some(slot) = memory.get_mut(merged.len()) {
+                        slot.clone_from(item);
+                    }
+                    merged.push(item.clone());
+                }
             }
         }
-        self.arrange(merged, &patch, &original)
+        Ok((self.arrange(merged, &patch, &original)?, memory))
     }
 
     /// Deletes the elements that the patch deletes, and takes the directives out of the patch.
-    fn obey_directives(
-        &self,
-        mut original: Vec<Value>,
-        patch: Vec<Value>,
-    ) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
+    fn obey_directives(&self, memory: &mut [Value], patch: Vec<Value>) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
+        let mut length = memory.len();
         let mut plain = Vec::with_capacity(patch.len());
         let mut replace = false;
         for item in patch {
@@ -68,8 +84,12 @@ impl<S: StrategicSchema> Lists<S> {
             match directive.as_str() {
                 Some("delete") => {
                     let key = self.key_of(fields)?;
-                    self.find(&original, key)?;
-                    original.retain(|present| present.get(self.merge_key) != Some(key));
+                    while let Some(at) = self.find(&memory[..length], key)? {
+                        for place in at..length - 1 {
+                            memory[place] = memory[place + 1].clone();
+                        }
+                        length -= 1;
+                    }
                 }
                 Some("replace") => replace = true,
                 Some("merge") => {
@@ -79,7 +99,7 @@ impl<S: StrategicSchema> Lists<S> {
                 _ => return Err(unknown_directive(directive, fields)),
             }
         }
-        Ok(if replace { (plain, Vec::new()) } else { (original, plain) })
+        Ok(if replace { (plain, Vec::new()) } else { (memory[..length].to_vec(), plain) })
     }
 
     fn key_of<'f>(&self, fields: &'f Fields) -> Result<&'f Value, PatchError> {
@@ -126,19 +146,22 @@ impl<S: StrategicSchema> Lists<S> {
         }
         let mut left = Vec::with_capacity(patch.len());
         for item in patch {
-            match item {
-                Value::Object(fields) if fields.contains_key(DIRECTIVE) => {}
-                other => left.push(other),
+            let deleted =
+                !self.merge_key.is_empty() && fields_of(item)?.get(DIRECTIVE).and_then(Value::as_str) == Some("delete");
+            if !deleted {
+                left.push(item);
             }
         }
-        let mut left = left.into_iter().peekable();
-        for ordered in order {
-            let Some(item) = left.peek() else { return Ok(()) };
-            if self.same(item, ordered)? {
-                left.next();
+        let (mut at, mut order_at) = (0, 0);
+        while at < left.len() && order_at < order.len() {
+            if left[at].get(DIRECTIVE).is_some() {
+                at += 1;
+                continue;
             }
+            at += usize::from(self.same(left[at], &order[order_at])?);
+            order_at += 1;
         }
-        if left.peek().is_none() {
+        if at >= left.len() {
             return Ok(());
         }
         let show = |list: &[Value]| go_text::plain(&Value::Array(list.to_vec()));
@@ -163,8 +186,8 @@ impl<S: StrategicSchema> Lists<S> {
         order: &[Value],
         server: &[Value],
     ) -> Result<Vec<Value>, PatchError> {
-        if !self.merge_key.is_empty() {
-            for item in merged.iter().chain(order).chain(server) {
+        for item in merged.iter().chain(order).chain(server) {
+            if !self.merge_key.is_empty() || item.is_object() {
                 self.key_of(fields_of(item)?)?;
             }
         }

@@ -154,15 +154,15 @@ fn order_lists<S: StrategicSchema>(
         let field = lookup_list(schema, name)?;
         let lists = Lists { merge_key: field.merge_key(), element: field.schema };
         lists.check_order(patched.as_deref().unwrap_or_default(), &order)?;
-        let merged = match (present.clone(), patched.clone()) {
-            (Some(present), None) => present,
-            (None, Some(patched)) => patched.into_iter().filter_map(without_directives).collect(),
-            (Some(present), Some(patched)) if field.merges() => lists.merge(present, patched, false)?,
-            (Some(_), Some(patched)) => patched,
+        let items = patched.clone().unwrap_or_default();
+        let (merged, present) = match (present, patched) {
+            (Some(present), None) => (present.clone(), present),
+            (None, Some(patched)) => (patched.into_iter().filter_map(without_directives).collect(), Vec::new()),
+            (Some(present), Some(patched)) if field.merges() => lists.merge_and_reuse(present, patched, false)?,
+            (Some(present), Some(patched)) => (patched, present),
             (None, None) => continue,
         };
-        let present = present.unwrap_or_default();
-        lists.check_elements(&present, patched.as_deref().unwrap_or_default())?;
+        lists.check_elements(&present, &items)?;
         let ordered = lists.arrange(merged, &order, &present)?;
         original.insert(name.to_owned(), Value::Array(ordered));
         patch.remove(name);

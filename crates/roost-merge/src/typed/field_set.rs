@@ -36,13 +36,13 @@ fn place<N: Node>(value: &Value, node: Option<N>, depth: usize) -> (bool, FieldS
         Form::List => {
             let (Some(node), Value::Array(items)) = (node, value) else { return (false, below) };
             let identity = Identity::of(node);
-            let steps: Vec<_> = items.iter().map(|item| identity.step(item).ok()).collect();
+            let step = |item| identity.step(item).unwrap_or_else(|_| Element::unidentified());
+            let steps: Vec<_> = items.iter().map(step).collect();
             let mut counts: HashMap<&Element, usize> = HashMap::with_capacity(steps.len());
-            for step in steps.iter().flatten() {
+            for step in &steps {
                 *counts.entry(step).or_default() += 1;
             }
             for (item, step) in items.iter().zip(&steps) {
-                let Some(step) = step else { continue };
                 let children =
                     if counts[step] > 1 { FieldSet::new() } else { place(item, identity.element(), depth + 1).1 };
                 below.place(step.clone(), true, children);
