@@ -16,6 +16,9 @@ use crate::{CommitError, Event, Revision, StorageError, Write};
 /// A batch is written when its values are larger than this, so that one sync never takes long.
 const BATCH_BYTES: usize = 8 << 20;
 
+/// Half of the time that a sync takes, but at most half of this, is waited for a batch to become as large as the last one.
+const GATHER_MAX: Duration = Duration::from_micros(500);
+
 /// How often an idle store looks whether history has become too old.
 const IDLE_INTERVAL: Duration = Duration::from_secs(30);
 
@@ -57,6 +60,10 @@ pub(crate) struct Writer {
     engine: Arc<Engine>,
     journal: Box<dyn Journal>,
     requests: Sender<Request>,
+    /// How many commits the last batch had.
+    last_batch: usize,
+    /// How long the journal takes for a batch, smoothed.
+    sync_time: Duration,
     compacting: bool,
     compaction_not_before: Instant,
     /// Whoever waits for the running compaction.
@@ -77,6 +84,8 @@ impl Writer {
             engine,
             journal,
             requests: requests.clone(),
+            last_batch: 0,
+            sync_time: Duration::ZERO,
             compacting: false,
             compaction_not_before: Instant::now(),
             waiting: Vec::new(),
@@ -98,6 +107,7 @@ impl Writer {
             idle_work = true;
             requests.push_back(request);
             requests.extend(queue.try_iter());
+            self.gather(queue, &mut requests);
             while let Some(request) = requests.pop_front() {
                 match request {
                     Request::Commit { writes, reply } => self.commit(writes, reply, &mut requests),
@@ -107,6 +117,18 @@ impl Writer {
                     Request::Close { closed } => return self.close(closed),
                 }
             }
+        }
+    }
+
+    /// Waits a moment for those who were in the last batch: they were just answered, and most come back at once. Without
+    /// this they fall apart into groups that take turns, and each waits for the syncs of the others.
+    fn gather(&self, queue: &Receiver<Request>, requests: &mut VecDeque<Request>) {
+        let deadline = Instant::now() + self.sync_time.min(GATHER_MAX) / 2;
+        while requests.len() < self.last_batch {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Ok(request) = queue.recv_timeout(left) else { return };
+            requests.push_back(request);
+            requests.extend(queue.try_iter());
         }
     }
 
@@ -127,6 +149,7 @@ impl Writer {
         }
         let events = plan.into_events();
         drop(state);
+        self.last_batch = answers.len();
         let failure = self.apply(&events).err();
         for (reply, answer) in answers {
             // Even a conflict may have been with a write of this batch, which now never was.
@@ -156,7 +179,9 @@ impl Writer {
         if events.is_empty() {
             return Ok(());
         }
+        let begin = Instant::now();
         let appended = self.journal.append(Batch { events, time: unix_milliseconds() });
+        self.sync_time = (self.sync_time * 7 + begin.elapsed()) / 8;
         if let Err(failure) = appended {
             tracing::error!(%failure, "the store cannot be written, reading goes on");
             self.engine.set_failure(Some(failure.clone()));
