@@ -12,7 +12,7 @@ pub use escalation::{
     EscalationRequest, check_binding, check_role, confirm_no_escalation, only_changes_garbage_collection_fields,
 };
 pub(crate) use index::join_errors;
-pub use index::{Grant, ObjectKind, RbacIndex, ResolvedRules, RoleReference, Subject, SubjectKind};
+pub use index::{Grant, ObjectKind, RbacIndex, ResolvedRules, RoleReference, Subject, SubjectKind, UnresolvedRole};
 pub(crate) use rule::quote_list;
 pub use rule::{Rule, RuleSet};
 

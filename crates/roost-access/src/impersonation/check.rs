@@ -282,8 +282,8 @@ mod tests {
         move |attributes| {
             let resource = attributes.resource.unwrap_or_default();
             let asked = format!("{} {}/{} {}", attributes.verb, resource.resource, resource.subresource, resource.name);
-            let fits = |line: &&str| line.strip_suffix('*').map_or(**line == asked, |head| asked.starts_with(head));
-            if lines.iter().any(|line| fits(&line)) {
+            let fits = |line: &str| line.strip_suffix('*').map_or(line == asked, |head| asked.starts_with(head));
+            if lines.iter().any(|line| fits(line)) {
                 Decision::Allow(Reason::NONE)
             } else {
                 Decision::NoOpinion(Reason::NONE)

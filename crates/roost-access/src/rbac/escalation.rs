@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::GROUP;
 use super::cover::{compact, covers};
-use super::index::{ObjectKind, RbacIndex, RoleReference, join_errors};
+use super::index::{ObjectKind, RbacIndex, RoleReference, UnresolvedRole, join_errors};
 use super::rule::{Rule, quote_list};
 use crate::attributes::{Attributes, ResourceAttributes};
 use crate::authorizer::Authorizer;
@@ -27,8 +27,15 @@ pub struct EscalationRequest<'a> {
     pub name: &'a str,
 }
 
-/// Says which of `rules` the user does not have in `namespace`, in the words of the refusal.
-pub fn confirm_no_escalation(index: &RbacIndex, user: &User, namespace: &str, rules: &[Rule]) -> Result<(), String> {
+/// Says which of `rules` the user does not have in `namespace`, in the words of the refusal. `resource` is what is
+/// written, as its plural: the stock server names it where a role is missing.
+pub fn confirm_no_escalation(
+    index: &RbacIndex,
+    user: &User,
+    namespace: &str,
+    rules: &[Rule],
+    resource: &str,
+) -> Result<(), String> {
     let owned = index.rules_for(user, namespace);
     let missing = covers(&owned.rules, rules);
     if missing.is_empty() {
@@ -43,12 +50,20 @@ pub fn confirm_no_escalation(index: &RbacIndex, user: &User, namespace: &str, ru
         quote_list(&user.groups),
         descriptions.join("\n")
     );
-    if let Some(errors) = join_errors(&owned.errors) {
+    let errors: Vec<String> = owned.errors.iter().map(|error| unresolved(error, resource).message).collect();
+    if let Some(errors) = join_errors(&errors) {
         words.push_str("; resolution errors: [");
         words.push_str(&errors);
         words.push(']');
     }
     Err(words)
+}
+
+fn unresolved(error: &UnresolvedRole, resource: &str) -> Status {
+    match error {
+        UnresolvedRole::NotFound { name, .. } => Status::not_found(&GroupResource::new(GROUP, resource), name),
+        UnresolvedRole::UnsupportedKind(_) => Status::failure(500, "", error.to_string()),
+    }
 }
 
 /// Checks a create or update of a role or cluster role.
@@ -66,13 +81,13 @@ pub fn check_role(
         return Ok(());
     }
     let refuse = |words: &str| refusal(resource, new, words);
-    confirm_no_escalation(request.index, request.user, request.namespace, &Rule::all_of(new))
+    confirm_no_escalation(request.index, request.user, request.namespace, &Rule::all_of(new), resource)
         .map_err(|words| refuse(&words))?;
     let aggregates = |role: &Value| {
         role["aggregationRule"]["clusterRoleSelectors"].as_array().is_some_and(|selectors| !selectors.is_empty())
     };
     if kind == ObjectKind::ClusterRole && (aggregates(new) || old.is_some_and(aggregates)) {
-        confirm_no_escalation(request.index, request.user, request.namespace, &full_authority())
+        confirm_no_escalation(request.index, request.user, request.namespace, &full_authority(), resource)
             .map_err(|_| refuse("must have cluster-admin privileges to use the aggregationRule"))?;
     }
     Ok(())
@@ -97,12 +112,9 @@ pub fn check_binding(
     if target.is_some_and(|target| may(request, "bind", target, &role.name)) {
         return Ok(());
     }
-    let rules = request.index.rules_of(&role, request.namespace).map_err(|words| match target {
-        Some(target) => Status::not_found(&GroupResource::new(GROUP, target), &role.name),
-        None => Status::failure(500, "", words),
-    })?;
     let resource = if kind == ObjectKind::ClusterRoleBinding { "clusterrolebindings" } else { "rolebindings" };
-    confirm_no_escalation(request.index, request.user, request.namespace, rules.rules())
+    let rules = request.index.rules_of(&role, request.namespace).map_err(|error| unresolved(&error, resource))?;
+    confirm_no_escalation(request.index, request.user, request.namespace, rules.rules(), resource)
         .map_err(|words| refusal(resource, new, &words))
 }
 
@@ -170,12 +182,14 @@ mod tests {
                 "subjects": [{"kind": "User", "name": user}]})
         };
         let (one, two) = (bind("one", "reader", "u"), bind("two", "binder", "v"));
+        let lost = bind("lost", "gone", "w");
         RbacIndex::build([
             (ObjectKind::ClusterRole, &reader),
             (ObjectKind::ClusterRole, &writer),
             (ObjectKind::ClusterRole, &binder),
             (ObjectKind::ClusterRoleBinding, &one),
             (ObjectKind::ClusterRoleBinding, &two),
+            (ObjectKind::ClusterRoleBinding, &lost),
         ])
     }
 
@@ -225,9 +239,13 @@ mod tests {
         assert_eq!(check(&User::new("u", ["a"]), "reader"), Ok(()));
         assert_eq!(check(&User::new("v", ["a"]), "writer"), Ok(()));
         assert!(check(&User::new("u", ["a"]), "writer").unwrap_err().contains("Verbs:[\"delete\"]"));
+        assert!(check(&User::new("w", ["a"]), "writer").unwrap_err().ends_with(
+            "Verbs:[\"get\" \"delete\"]}; resolution errors: [clusterrolebindings.rbac.authorization.k8s.io \"gone\" not \
+             found]"
+        ));
         assert_eq!(
             check(&User::new("u", ["a"]), "gone").unwrap_err(),
-            "clusterroles.rbac.authorization.k8s.io \"gone\" not found"
+            "clusterrolebindings.rbac.authorization.k8s.io \"gone\" not found"
         );
     }
 }

@@ -224,13 +224,29 @@ impl Scope {
     }
 }
 
+/// Why a binding's role could not be followed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnresolvedRole {
+    /// The role does not exist.
+    #[error("{kind}.rbac.authorization.k8s.io {} not found", quote(.name))]
+    NotFound {
+        /// `role` or `clusterrole`.
+        kind: &'static str,
+        /// The role's name.
+        name: String,
+    },
+    /// The binding names something that is no role.
+    #[error("unsupported role reference kind: {}", quote(.0))]
+    UnsupportedKind(String),
+}
+
 /// All that a user may do somewhere.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ResolvedRules {
     /// The rules, binding by binding.
     pub rules: Vec<Rule>,
     /// Why some rules could not be found; empty when all were.
-    pub errors: Vec<String>,
+    pub errors: Vec<UnresolvedRole>,
 }
 
 /// Roles and bindings of one cluster, indexed by subject.
@@ -310,13 +326,13 @@ impl RbacIndex {
     }
 
     /// The rules of the role that a binding in `namespace` names, or the words for its absence.
-    pub fn rules_of(&self, role: &RoleReference, namespace: &str) -> Result<&Arc<RuleSet>, String> {
-        let (rules, word) = match &*role.kind {
+    pub fn rules_of(&self, role: &RoleReference, namespace: &str) -> Result<&Arc<RuleSet>, UnresolvedRole> {
+        let (rules, kind) = match &*role.kind {
             "Role" => (self.scope(namespace).and_then(|scope| scope.roles.get(&role.name)), "role"),
             "ClusterRole" => (self.cluster.roles.get(&role.name), "clusterrole"),
-            other => return Err(format!("unsupported role reference kind: {}", quote(other))),
+            other => return Err(UnresolvedRole::UnsupportedKind(other.to_owned())),
         };
-        rules.ok_or_else(|| format!("{word}.{} {} not found", super::GROUP, quote(&role.name)))
+        rules.ok_or_else(|| UnresolvedRole::NotFound { kind, name: role.name.clone() })
     }
 
     /// All rules that a user has in a namespace, or everywhere when it is empty, each binding once.
@@ -328,7 +344,7 @@ impl RbacIndex {
             for grant in grants.values() {
                 match self.rules_of(&grant.role, &grant.namespace) {
                     Ok(rules) => resolved.rules.extend(rules.rules().iter().cloned()),
-                    Err(words) => resolved.errors.push(words),
+                    Err(error) => resolved.errors.push(error),
                 }
             }
         }
@@ -338,7 +354,7 @@ impl RbacIndex {
 
 impl Authorizer for RbacIndex {
     fn authorize(&self, attributes: &Attributes<'_>) -> Decision {
-        let mut errors: Vec<String> = Vec::new();
+        let mut errors = Vec::new();
         for scope in [Some(&self.cluster), self.scope(attributes.namespace())].into_iter().flatten() {
             for grant in scope.grants_of(attributes.user) {
                 match self.rules_of(&grant.role, &grant.namespace) {
@@ -348,8 +364,7 @@ impl Authorizer for RbacIndex {
                         return Decision::Allow(Reason::grant(Arc::clone(grant), subject));
                     }
                     Ok(_) => {}
-                    Err(words) if errors.contains(&words) => {}
-                    Err(words) => errors.push(words),
+                    Err(error) => errors.push(error),
                 }
             }
         }
@@ -361,16 +376,16 @@ impl Authorizer for RbacIndex {
 }
 
 /// Joins error texts as Go joins an aggregate: one alone stands bare, several in brackets.
-pub(crate) fn join_errors(errors: &[String]) -> Option<String> {
-    let mut words: Vec<&str> = Vec::with_capacity(errors.len());
-    for error in errors {
-        if !words.contains(&&**error) {
+pub(crate) fn join_errors<E: fmt::Display>(errors: &[E]) -> Option<String> {
+    let mut words: Vec<String> = Vec::with_capacity(errors.len());
+    for error in errors.iter().map(E::to_string) {
+        if !words.contains(&error) {
             words.push(error);
         }
     }
-    match &*words {
-        [] => None,
-        [one] => Some((*one).to_owned()),
+    match words.len() {
+        0 => None,
+        1 => words.pop(),
         _ => Some(format!("[{}]", words.join(", "))),
     }
 }
@@ -490,8 +505,9 @@ mod tests {
     fn rules_come_once_a_binding_with_what_is_missing() {
         let resolved = index().rules_for(&User::new("z", ["dev"]), "a");
         assert_eq!(resolved.rules.len(), 2);
-        assert_eq!(resolved.errors, [r#"clusterrole.rbac.authorization.k8s.io "gone" not found"#]);
+        assert_eq!(resolved.errors, [UnresolvedRole::NotFound { kind: "clusterrole", name: "gone".into() }]);
         let strange = RoleReference { kind: "Thing".into(), name: "x".into() };
-        assert_eq!(index().rules_of(&strange, "").unwrap_err(), r#"unsupported role reference kind: "Thing""#);
+        let refused = index().rules_of(&strange, "").unwrap_err();
+        assert_eq!(refused.to_string(), r#"unsupported role reference kind: "Thing""#);
     }
 }

@@ -36,7 +36,7 @@ pub struct AccessReview {
 struct Resource {
     group: String,
     version: String,
-    resource: String,
+    plural: String,
     subresource: String,
     namespace: String,
     name: String,
@@ -105,7 +105,7 @@ impl AccessReview {
             resource: Some(Resource {
                 group: own("group"),
                 version,
-                resource: own("resource"),
+                plural: own("resource"),
                 subresource: own("subresource"),
                 namespace: own("namespace"),
                 name: own("name"),
@@ -120,7 +120,7 @@ impl AccessReview {
         let resource = self.resource.as_ref().map(|resource| ResourceAttributes {
             group: &resource.group,
             version: &resource.version,
-            resource: &resource.resource,
+            resource: &resource.plural,
             subresource: &resource.subresource,
             namespace: &resource.namespace,
             name: &resource.name,

@@ -15,10 +15,11 @@ pub fn rules_review(index: &RbacIndex, user: &User, object: &Value) -> Result<Va
     }
     let resolved = index.rules_for(user, namespace);
     let is_node = user.node_name().is_some();
-    let mut errors = resolved.errors;
+    let mut errors: Vec<String> = Vec::new();
     if is_node {
-        errors.insert(0, "node authorizer does not support user rule resolution".to_owned());
+        errors.push("node authorizer does not support user rule resolution".to_owned());
     }
+    errors.extend(resolved.errors.iter().map(ToString::to_string));
     let mut status = Map::new();
     let resources = resolved.rules.iter().filter(|rule| !rule.resources.is_empty());
     status.insert("resourceRules".into(), resources.map(resource_rule).collect());
