@@ -7,10 +7,12 @@
 pub mod access_control;
 pub mod address;
 pub mod address_range;
+mod admission;
 pub mod check;
 mod cluster;
 pub mod core;
 pub mod fill;
+mod flow_control;
 pub mod network;
 pub mod pod;
 mod print;
@@ -20,7 +22,7 @@ mod storage;
 pub mod workloads;
 
 use roost_object::Value;
-use roost_object::field::Errors;
+use roost_object::field::{Error, Errors, Path};
 use roost_object::metadata;
 
 /// All that distinguishes one built-in kind from another when it is written.
@@ -126,8 +128,28 @@ pub fn of(group: &str, kind: &str) -> &'static Rules {
 }
 
 /// One table an area.
-static TABLES: &[&[Rules]] =
-    &[core::TABLE, network::TABLE, storage::TABLE, access_control::TABLE, cluster::TABLE, workloads::TABLE];
+static TABLES: &[&[Rules]] = &[
+    core::TABLE,
+    network::TABLE,
+    storage::TABLE,
+    access_control::TABLE,
+    cluster::TABLE,
+    admission::TABLE,
+    flow_control::TABLE,
+    workloads::TABLE,
+];
+
+/// Checks that finalizers of a built-in kind are fully qualified or among the few that are not. This comes on top of
+/// [`metadata::validate`] and [`metadata::validate_update`], which hold for custom resources too.
+pub fn validate_finalizers(meta: &Value, errors: &mut Errors) {
+    let path = Path::new("metadata.finalizers");
+    for (index, finalizer) in check::elements(&meta["finalizers"]).iter().filter_map(Value::as_str).enumerate() {
+        if !finalizer.contains('/') && !matches!(finalizer, "kubernetes" | "orphan" | "foregroundDeletion") {
+            let words = "name is neither a standard finalizer name nor is it fully qualified";
+            errors.push(Error::invalid(&path.index(index), finalizer, words));
+        }
+    }
+}
 
 /// The usual `prepare_create`: status is the server's to write.
 pub fn drop_status(new: &mut Value) {

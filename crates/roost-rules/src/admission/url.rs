@@ -1,0 +1,161 @@
+//! Where webhooks are reached: addresses and services.
+
+use roost_object::field::{Error, Errors};
+use roost_object::names;
+
+use crate::check::Spot;
+
+const FORM: &str = "; desired format: https://host[/path]";
+
+/// Checks the address of a webhook.
+pub(super) fn validate(url: &Spot<'_>, errors: &mut Errors) {
+    let (rest, fragment) = url.text().split_once('#').unwrap_or((url.text(), ""));
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let (scheme, rest) = match split_scheme(rest) {
+        Ok(parts) => parts,
+        Err(problem) => {
+            let quoted = roost_object::field::quote(url.text());
+            let words = format!("url must be a valid URL: parse {quoted}: {problem}{FORM}");
+            return errors.push(Error::required(&url.path, words));
+        }
+    };
+    let authority = rest.strip_prefix("//").map_or("", |rest| rest.split('/').next().unwrap_or_default());
+    let (user, host) = match authority.rsplit_once('@') {
+        Some((user, host)) => (Some(user), host),
+        None => (None, authority),
+    };
+    let mut report = |value: &str, words: String| errors.push(Error::invalid(&url.path, value, words));
+    if !scheme.eq_ignore_ascii_case("https") {
+        report(&scheme.to_ascii_lowercase(), format!("'https' is the only allowed URL scheme{FORM}"));
+    }
+    if host.is_empty() {
+        report("", format!("host must be specified{FORM}"));
+    }
+    if let Some(user) = user {
+        report(user, "user information is not permitted in the URL".to_owned());
+    }
+    if !fragment.is_empty() {
+        report(fragment, "fragments are not permitted in the URL".to_owned());
+    }
+    if !query.is_empty() {
+        report(query, "query parameters are not permitted in the URL".to_owned());
+    }
+}
+
+/// Splits the scheme off, as Go does.
+fn split_scheme(url: &str) -> Result<(&str, &str), &'static str> {
+    if url.chars().any(|character| character.is_ascii_control()) {
+        return Err("net/url: invalid control character in URL");
+    }
+    let end = url.find(|character: char| !character.is_ascii_alphanumeric() && !"+-.".contains(character));
+    match end {
+        Some(0) if url.starts_with(':') => Err("missing protocol scheme"),
+        Some(end)
+            if end > 0 && url[end..].starts_with(':') && url.starts_with(|first: char| first.is_ascii_alphabetic()) =>
+        {
+            Ok((&url[..end], &url[end + 1..]))
+        }
+        _ if url.split('/').next().is_some_and(|segment| segment.contains(':')) => {
+            Err("first path segment in URL cannot contain colon")
+        }
+        _ => Ok(("", url)),
+    }
+}
+
+/// Checks the service of a webhook. The stock server mixes up name and namespace when one is missing.
+pub(super) fn validate_service(service: &Spot<'_>, errors: &mut Errors) {
+    for (field, reported) in [("namespace", "name"), ("name", "namespace")] {
+        if !service.field(field).filled() {
+            errors.push(Error::required(&service.path.child(reported), ""));
+        }
+    }
+    let port = service.field("port");
+    let problems = names::is_port_number(port.number());
+    if !problems.is_empty() {
+        let words = format!("port is not valid: {}", problems.join(", "));
+        errors.push(Error::invalid(&port.path, port.number(), words));
+    }
+    let path = service.field("path");
+    let mut report = |words: String| errors.push(Error::invalid(&path.path, path.text(), words));
+    match path.text() {
+        "" | "/" => return,
+        "//" => return report("segment[0] may not be empty".to_owned()),
+        _ => {}
+    }
+    if !path.text().starts_with('/') {
+        report("must start with a '/'".to_owned());
+    }
+    let mut characters = path.text().chars();
+    characters.next();
+    let steps = characters.as_str();
+    for (index, step) in steps.strip_suffix('/').unwrap_or(steps).split('/').enumerate() {
+        if step.is_empty() {
+            report(format!("segment[{index}] may not be empty"));
+        } else {
+            names::is_dns1123_subdomain(step)
+                .into_iter()
+                .for_each(|words| report(format!("segment[{index}]: {words}")));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::tests::words;
+    use roost_object::field::Path;
+    use serde_json::json;
+
+    #[test]
+    fn addresses_are_plain_and_safe() {
+        for (url, expected) in [
+            ("https://example.com/x", vec![]),
+            ("HTTPS://example.com", vec![]),
+            (
+                "http://example.com",
+                vec![
+                    r#"u: Invalid value: "http": 'https' is the only allowed URL scheme; desired format: https://host[/path]"#,
+                ],
+            ),
+            (
+                "example.com/x",
+                vec![
+                    r#"u: Invalid value: "": 'https' is the only allowed URL scheme; desired format: https://host[/path]"#,
+                    r#"u: Invalid value: "": host must be specified; desired format: https://host[/path]"#,
+                ],
+            ),
+            (
+                "https://a:b@c?d#e",
+                vec![
+                    r#"u: Invalid value: "a:b": user information is not permitted in the URL"#,
+                    r#"u: Invalid value: "e": fragments are not permitted in the URL"#,
+                    r#"u: Invalid value: "d": query parameters are not permitted in the URL"#,
+                ],
+            ),
+            (
+                ":x",
+                vec![
+                    r#"u: Required value: url must be a valid URL: parse ":x": missing protocol scheme; desired format: https://host[/path]"#,
+                ],
+            ),
+        ] {
+            let value = json!(url);
+            assert_eq!(words(|errors| validate(&Spot::new(&value, Path::new("u")), errors)), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn services_have_paths_of_names() {
+        let service = json!({"name": "s", "port": 0, "path": "x//Y"});
+        let found = words(|errors| validate_service(&Spot::new(&service, Path::new("s")), errors));
+        assert_eq!(
+            found[..4],
+            [
+                "s.name: Required value",
+                "s.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive",
+                r#"s.path: Invalid value: "x//Y": must start with a '/'"#,
+                r#"s.path: Invalid value: "x//Y": segment[0] may not be empty"#,
+            ]
+        );
+    }
+}
