@@ -8,7 +8,12 @@ use ipnet::IpNet;
 
 /// Hosted control planes on one machine.
 #[derive(Parser)]
-#[command(name = "hcp", version, about, after_help = "Examples:\n  hcp up                      serve a Kubernetes API on 127.0.0.1:6443\n  hcp up --detach             the same, in the background\n  hcp status                  what runs, and where\n  hcp down                    stop it")]
+#[command(
+    name = "hcp",
+    version,
+    about,
+    after_help = "Examples:\n  hcp up                      serve a Kubernetes API on 127.0.0.1:6443\n  hcp up --detach             the same, in the background\n  hcp status                  what runs, and where\n  hcp down                    stop it"
+)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -25,7 +30,9 @@ pub(crate) enum Command {
 }
 
 #[derive(Args)]
-#[command(after_help = "Examples:\n  hcp up\n  hcp up --data-dir /var/lib/roost --listen 0.0.0.0:6443\n  hcp up --detach && kubectl --kubeconfig \"$(hcp status -o kubeconfig)\" get namespaces")]
+#[command(
+    after_help = "Examples:\n  hcp up\n  hcp up --data-dir /var/lib/roost --listen 0.0.0.0:6443\n  hcp up --detach && kubectl --kubeconfig \"$(hcp status -o kubeconfig)\" get namespaces"
+)]
 pub(crate) struct Up {
     /// Where everything is kept: objects, keys, the admin kubeconfig.
     #[arg(long, value_name = "DIR", env = "ROOST_DATA_DIR")]

@@ -17,7 +17,9 @@ pub(crate) enum DownError {
     Instance(#[from] InstanceError),
     #[error("process {pid} could not be asked to stop; it belongs to someone else, or is gone")]
     Signal { pid: i32, source: rustix::io::Errno },
-    #[error("process {0} did not stop in 20 seconds; look at its log, or end it with: kill -9 {0} (no acknowledged write is lost)")]
+    #[error(
+        "process {0} did not stop in 20 seconds; look at its log, or end it with: kill -9 {0} (no acknowledged write is lost)"
+    )]
     StillRunning(i32),
 }
 

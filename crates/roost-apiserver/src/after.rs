@@ -26,7 +26,8 @@ pub(crate) async fn deleted(target: &Target<'_>, deletion: &Deletion) {
 pub(crate) async fn accept_definition(target: &Target<'_>, object: &Value) {
     let name = write::metadata_text(object, "name").to_owned();
     let call = crate::call::Call::internal(&target.call.cluster);
-    let status_target = Target { call: &call, resource: target.resource, namespace: "", name: &name, subresource: "status" };
+    let status_target =
+        Target { call: &call, resource: target.resource, namespace: "", name: &name, subresource: "status" };
     let others: Vec<Value> = call
         .cluster
         .find_all("apiextensions.k8s.io", "customresourcedefinitions", "")
@@ -63,7 +64,14 @@ fn accept_names(definition: &mut Value, others: &[Value], now: &str) {
     };
     set_condition(definition, "NamesAccepted", accepted, reason, &message, now);
     if accepted == "True" || was_established {
-        set_condition(definition, "Established", "True", "InitialNamesAccepted", "the initial names have been accepted", now);
+        set_condition(
+            definition,
+            "Established",
+            "True",
+            "InitialNamesAccepted",
+            "the initial names have been accepted",
+            now,
+        );
     } else {
         set_condition(definition, "Established", "False", "NotAccepted", "not all names are accepted", now);
     }
@@ -82,7 +90,9 @@ fn accept_names(definition: &mut Value, others: &[Value], now: &str) {
 fn name_conflict(definition: &Value, others: &[Value]) -> Option<(&'static str, String)> {
     let group = &definition["spec"]["group"];
     let names = &definition["spec"]["names"];
-    let rivals = || others.iter().filter(|other| other["spec"]["group"] == *group).map(|other| &other["status"]["acceptedNames"]);
+    let rivals = || {
+        others.iter().filter(|other| other["spec"]["group"] == *group).map(|other| &other["status"]["acceptedNames"])
+    };
     let resources = |accepted: &Value| -> Vec<String> {
         let single = ["plural", "singular"].iter().filter_map(|name| accepted[*name].as_str());
         let short = accepted["shortNames"].as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -91,7 +101,9 @@ fn name_conflict(definition: &Value, others: &[Value]) -> Option<(&'static str, 
     let kinds = |accepted: &Value| -> Vec<String> {
         ["kind", "listKind"].iter().filter_map(|name| accepted[*name].as_str()).map(str::to_owned).collect()
     };
-    let taken = |wanted: &str, of: &dyn Fn(&Value) -> Vec<String>| rivals().any(|accepted| of(accepted).iter().any(|name| name == wanted));
+    let taken = |wanted: &str, of: &dyn Fn(&Value) -> Vec<String>| {
+        rivals().any(|accepted| of(accepted).iter().any(|name| name == wanted))
+    };
     let words = |name: &str| format!("{} is already in use", roost_object::field::quote(name));
     for (field, reason) in [("plural", "PluralConflict"), ("singular", "SingularConflict")] {
         if let Some(name) = names[field].as_str().filter(|name| taken(name, &resources)) {
@@ -118,7 +130,8 @@ pub(crate) fn set_condition(definition: &mut Value, kind: &str, status: &str, re
         *conditions = json!([]);
     }
     let Some(conditions) = conditions.as_array_mut() else { return };
-    let mut next = json!({"type": kind, "status": status, "lastTransitionTime": now, "reason": reason, "message": message});
+    let mut next =
+        json!({"type": kind, "status": status, "lastTransitionTime": now, "reason": reason, "message": message});
     match conditions.iter_mut().find(|condition| condition["type"] == kind) {
         Some(condition) => {
             if condition["status"] == status {

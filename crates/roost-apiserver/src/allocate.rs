@@ -45,7 +45,11 @@ pub(crate) fn release(target: &Target<'_>, old: &Value) -> Vec<Write> {
 /// What to say when someone else took an address or port between choice and commit.
 pub(crate) fn taken(target: &Target<'_>, object: &Value) -> Status {
     let name = metadata_text(object, "name");
-    Status::conflict(&target.resource.group_resource(), name, "an address or port was taken by another Service, please try again")
+    Status::conflict(
+        &target.resource.group_resource(),
+        name,
+        "an address or port was taken by another Service, please try again",
+    )
 }
 
 fn is_service(target: &Target<'_>) -> bool {
@@ -166,8 +170,9 @@ fn assign_address(space: &Space<'_>, service: &mut Value, held: &[String]) -> Re
         text if held.iter().any(|address| address == text) => wanted,
         text => {
             if let Ok(address) = text.parse::<IpAddr>() {
-                allocation::claim_cluster_ip(address, &[range], &used)
-                    .map_err(|why| refusal(service, "spec.clusterIPs", &json!([text]), &why.to_string(), "failed to allocate IP"))?;
+                allocation::claim_cluster_ip(address, &[range], &used).map_err(|why| {
+                    refusal(service, "spec.clusterIPs", &json!([text]), &why.to_string(), "failed to allocate IP")
+                })?;
             }
             wanted
         }
@@ -182,7 +187,8 @@ fn assign_address(space: &Space<'_>, service: &mut Value, held: &[String]) -> Re
 fn assign_ports(space: &Space<'_>, service: &mut Value, held: &[u16]) -> Result<(), Status> {
     let range = &space.target.call.cluster.config.node_ports;
     let kind = service["spec"]["type"].as_str().unwrap_or_default().to_owned();
-    let wants_ports = kind == "NodePort" || (kind == "LoadBalancer" && service["spec"]["allocateLoadBalancerNodePorts"] != false);
+    let wants_ports =
+        kind == "NodePort" || (kind == "LoadBalancer" && service["spec"]["allocateLoadBalancerNodePorts"] != false);
     let mut taken: Vec<u16> = Vec::new();
     let count = service["spec"]["ports"].as_array().map_or(0, Vec::len);
     for index in 0..count {
@@ -237,8 +243,9 @@ fn assign_health_port(
             .ok_or_else(|| Status::internal("failed to allocate a nodePort: range is full"))?
     } else {
         if !held.contains(&wanted) {
-            allocation::claim_node_port(wanted, range, &used)
-                .map_err(|why| Status::internal(format!("failed to allocate requested HealthCheck NodePort {wanted}: {why}")))?;
+            allocation::claim_node_port(wanted, range, &used).map_err(|why| {
+                Status::internal(format!("failed to allocate requested HealthCheck NodePort {wanted}: {why}"))
+            })?;
         }
         wanted
     };

@@ -25,7 +25,16 @@ impl AuditLog {
     }
 
     /// Records an answered request. Bodies are never recorded, so no secret can be.
-    pub(crate) fn record(&self, id: &str, user: &User, impersonated: Option<&User>, info: &RequestInfo, uri: &str, code: u16, received: &str) {
+    pub(crate) fn record(
+        &self,
+        id: &str,
+        user: &User,
+        impersonated: Option<&User>,
+        info: &RequestInfo,
+        uri: &str,
+        code: u16,
+        received: &str,
+    ) {
         let mut event = json!({
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
@@ -59,7 +68,10 @@ impl AuditLog {
             event["objectRef"] = Value::Object(reference);
         }
         let mut file = self.file.lock();
-        let written = serde_json::to_writer(&mut *file, &event).map_err(io::Error::from).and_then(|()| file.write_all(b"\n")).and_then(|()| file.flush());
+        let written = serde_json::to_writer(&mut *file, &event)
+            .map_err(io::Error::from)
+            .and_then(|()| file.write_all(b"\n"))
+            .and_then(|()| file.flush());
         if let Err(error) = written {
             tracing::error!(%error, "the audit log cannot be written");
         }

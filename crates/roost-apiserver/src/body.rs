@@ -7,8 +7,7 @@ use http_body_util::{BodyExt, Limited};
 use roost_kinds::Type;
 use roost_object::field::quote;
 use roost_object::json::{self, strict_error};
-use roost_object::{GroupVersionKind, Status, Value};
-use crate::pending::yaml;
+use roost_object::{GroupVersionKind, Status, Value, yaml};
 use roost_schema::MetadataError;
 
 use crate::negotiate::Encoding;
@@ -97,7 +96,8 @@ impl Body<'_> {
         let found = json::type_meta(&text).map_err(|error| self.refuse(None, &error.to_string()))?;
         let kind = self.kind_of(&found.api_version, &found.kind);
         let ty = self.type_of(&kind)?;
-        let decoded = roost_kinds::json::read(&text, ty).map_err(|error| self.refuse(Some(&kind), &error.to_string()))?;
+        let decoded =
+            roost_kinds::json::read(&text, ty).map_err(|error| self.refuse(Some(&kind), &error.to_string()))?;
         findings.extend(decoded.findings);
         Ok((decoded.value, kind, findings))
     }

@@ -48,7 +48,8 @@ impl Call {
         if !manager.is_empty() {
             return manager.to_owned();
         }
-        let agent = self.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let agent =
+            self.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let word = agent.split('/').next().unwrap_or_default();
         let printable: String = word.chars().filter(|character| !character.is_control()).collect();
         printable.chars().take(MANAGER_MAX_CHARACTERS).collect()

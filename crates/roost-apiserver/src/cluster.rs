@@ -55,7 +55,7 @@ impl Cluster {
     pub fn new(tenant: &str, store: Store, config: ClusterConfig) -> Arc<Cluster> {
         let collection = |group: &str, plural: &str| Collection::new(tenant, group, plural);
         Arc::new(Cluster {
-            definitions: Derived::new(collection("apiextensions.k8s.io", "customresourcedefinitions")),
+            definitions: Derived::new([collection("apiextensions.k8s.io", "customresourcedefinitions")]),
             authenticator: Authenticator::new(tenant, &config),
             authorizer: Authorizer::new(tenant),
             policies: crate::admission::Policies::new(tenant),
@@ -159,7 +159,9 @@ impl Cluster {
             .or_else(|| {
                 self.definitions.read(&self.store, |table| {
                     table.all().into_iter().find(|resource| {
-                        resource.group == group && resource.plural == plural && resource.version == resource.storage_version()
+                        resource.group == group
+                            && resource.plural == plural
+                            && resource.version == resource.storage_version()
                     })
                 })
             })
@@ -195,9 +197,7 @@ impl Cluster {
     pub(crate) fn decode(&self, resource: &Resource, entry: &Entry) -> Result<Value, Status> {
         let stored = self.open(resource, entry)?;
         let api_version = self.stored_api_version(resource, &stored);
-        stored
-            .decode(&api_version, &resource.kind, entry.modified)
-            .map_err(|error| Status::internal(error.to_string()))
+        stored.decode(&api_version, &resource.kind, entry.modified).map_err(|error| Status::internal(error.to_string()))
     }
 
     /// An entry as an object in the served version.

@@ -20,11 +20,7 @@ pub(crate) struct CustomTable {
 impl CustomTable {
     /// The resource at a path.
     pub(crate) fn resource(&self, group: &str, version: &str, plural: &str) -> Option<Arc<Resource>> {
-        self.definitions
-            .get(&format!("{plural}.{group}"))?
-            .iter()
-            .find(|resource| resource.version == version)
-            .cloned()
+        self.definitions.get(&format!("{plural}.{group}"))?.iter().find(|resource| resource.version == version).cloned()
     }
 
     /// Every served version of every definition, sorted by definition.
@@ -41,7 +37,7 @@ impl CustomTable {
 }
 
 impl Index for CustomTable {
-    fn insert(&mut self, name: &str, object: &Stored, revision: Revision) {
+    fn insert(&mut self, _: usize, name: &str, object: &Stored, revision: Revision) {
         self.definitions.remove(name);
         let Ok(object) = object.decode("apiextensions.k8s.io/v1", "CustomResourceDefinition", revision) else { return };
         if !is_true(&object, "Established") {
@@ -62,12 +58,16 @@ impl Index for CustomTable {
             }
             Err(errors) => {
                 let why = roost_object::field::aggregate(&errors);
-                tracing::error!(definition = name, why, "a stored definition does not compile; its resources are not served");
+                tracing::error!(
+                    definition = name,
+                    why,
+                    "a stored definition does not compile; its resources are not served"
+                );
             }
         }
     }
 
-    fn remove(&mut self, name: &str) {
+    fn remove(&mut self, _: usize, name: &str) {
         self.definitions.remove(name);
     }
 }

@@ -43,7 +43,11 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
             Ok(respond::bytes(200, "application/json", text))
         }
         _ => {
-            if let Some(check) = path.strip_prefix("/healthz/").or_else(|| path.strip_prefix("/livez/")).or_else(|| path.strip_prefix("/readyz/")) {
+            if let Some(check) = path
+                .strip_prefix("/healthz/")
+                .or_else(|| path.strip_prefix("/livez/"))
+                .or_else(|| path.strip_prefix("/readyz/"))
+            {
                 return Ok(if CHECKS.contains(&check) { respond::text(200, "ok") } else { not_found_page() });
             }
             if let Some(rest) = path.strip_prefix("/openapi/") {
@@ -88,7 +92,12 @@ pub(crate) fn custom_resources(cluster: &Cluster) -> Vec<DynamicResource> {
             storage_version_hash: storage_version_hash(&resource.group, &definition.storage_version, &resource.kind),
         })
     };
-    cluster.definitions.read(&cluster.store, |table| table.all()).iter().filter_map(|resource| describe(resource)).collect()
+    cluster
+        .definitions
+        .read(&cluster.store, |table| table.all())
+        .iter()
+        .filter_map(|resource| describe(resource))
+        .collect()
 }
 
 /// The mark by which clients see that a resource is stored in another version than before.
@@ -178,10 +187,13 @@ fn health(call: &Call, path: &str) -> Response<Body> {
         return respond::text(200, "ok");
     }
     let excluded: Vec<&str> = call.query.all("exclude").collect();
-    let mut text: String = CHECKS
-        .iter()
-        .map(|check| if excluded.contains(check) { format!("[+]{check} excluded: ok\n") } else { format!("[+]{check} ok\n") })
-        .collect();
+    let mut text: String =
+        CHECKS
+            .iter()
+            .map(|check| {
+                if excluded.contains(check) { format!("[+]{check} excluded: ok\n") } else { format!("[+]{check} ok\n") }
+            })
+            .collect();
     text.push_str(name);
     text.push_str(" check passed\n");
     respond::text(200, text)
@@ -189,9 +201,21 @@ fn health(call: &Call, path: &str) -> Response<Body> {
 
 /// The paths that the root lists.
 fn paths(cluster: &Cluster) -> Vec<String> {
-    let mut paths: Vec<String> = ["/.well-known/openid-configuration", "/api", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3", "/openid/v1/jwks", "/readyz", "/version"]
-        .map(str::to_owned)
-        .into();
+    let mut paths: Vec<String> = [
+        "/.well-known/openid-configuration",
+        "/api",
+        "/apis",
+        "/healthz",
+        "/livez",
+        "/metrics",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/openid/v1/jwks",
+        "/readyz",
+        "/version",
+    ]
+    .map(str::to_owned)
+    .into();
     for resource in cluster.resources() {
         if resource.group.is_empty() {
             paths.push(format!("/api/{}", resource.version));

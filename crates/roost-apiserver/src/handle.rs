@@ -94,22 +94,16 @@ pub(crate) fn not_found_page() -> Response<Body> {
 pub(crate) fn method_not_allowed(resource: &Resource, call: &Call) -> Status {
     match &resource.origin {
         Origin::Custom(_) => Status::method_not_supported(&resource.group_resource(), &call.info.verb),
-        Origin::BuiltIn(..) => Status::failure(
-            405,
-            "MethodNotAllowed",
-            "the server does not allow this method on the requested resource",
-        )
-        .with_details(Details::default()),
+        Origin::BuiltIn(..) => {
+            Status::failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+                .with_details(Details::default())
+        }
     }
 }
 
 /// The kind that a resource's bodies have.
 pub(crate) fn expected_kind(resource: &Resource) -> GroupVersionKind {
-    GroupVersionKind {
-        group: resource.group.clone(),
-        version: resource.version.clone(),
-        kind: resource.kind.clone(),
-    }
+    GroupVersionKind { group: resource.group.clone(), version: resource.version.clone(), kind: resource.kind.clone() }
 }
 
 /// Decodes a body into the resource's kind, with its version checked and warnings passed on.
@@ -245,8 +239,23 @@ pub(crate) fn success(details: Details, format: &Format) -> Response<Body> {
 /// The kinds whose delete answers with the object instead of a `Status`.
 fn returns_deleted(resource: &Resource) -> bool {
     const RETURNING: &[(&str, &[&str])] = &[
-        ("", &["resourcequotas", "persistentvolumes", "serviceaccounts", "persistentvolumeclaims", "namespaces", "pods", "services", "podtemplates"]),
-        ("storage.k8s.io", &["csidrivers", "storageclasses", "volumeattachments", "csinodes", "volumeattributesclasses"]),
+        (
+            "",
+            &[
+                "resourcequotas",
+                "persistentvolumes",
+                "serviceaccounts",
+                "persistentvolumeclaims",
+                "namespaces",
+                "pods",
+                "services",
+                "podtemplates",
+            ],
+        ),
+        (
+            "storage.k8s.io",
+            &["csidrivers", "storageclasses", "volumeattachments", "csinodes", "volumeattributesclasses"],
+        ),
         ("resource.k8s.io", &["resourceclaimtemplates", "resourceslices", "resourceclaims", "deviceclasses"]),
     ];
     resource.as_custom().is_none()

@@ -32,7 +32,6 @@ mod node;
 mod openapi;
 mod options;
 mod patch;
-mod pending;
 mod read;
 mod request;
 mod resource;

@@ -1,17 +1,65 @@
-//! Kubelets: what they may read and write.
+//! `NodeRestriction`: what kubelets may write.
 
-use roost_access::{Attributes as Request, Decision, Reason};
+use std::sync::Arc;
+
+use roost_access::node::{AdmissionRequest, NodeObjects, Operation};
 use roost_object::{Status, Value};
 
-use crate::admission::Attributes;
+use crate::admission::{Attributes, Verb};
 use crate::cluster::Cluster;
+use crate::write::metadata_text;
 
-/// The node authorizer's opinion on a request.
-pub(crate) fn authorize(_cluster: &Cluster, _request: &Request<'_>) -> Decision {
-    Decision::NoOpinion(Reason::NONE)
+/// Refuses writes of kubelets that are not about their own node.
+pub(crate) fn restrict(attributes: &Attributes<'_>, object: Option<&Value>) -> Result<(), Status> {
+    let target = &attributes.target;
+    let call = target.call;
+    if call.user.node_name().is_none() {
+        return Ok(());
+    }
+    let name = match object.map(|object| metadata_text(object, "name")) {
+        Some(name) if target.name.is_empty() => name,
+        _ => target.name,
+    };
+    let request = AdmissionRequest {
+        user: &call.user,
+        operation: match attributes.verb {
+            Verb::Create => Operation::Create,
+            Verb::Update => Operation::Update,
+            Verb::Delete => Operation::Delete,
+        },
+        group: &target.resource.group,
+        resource: &target.resource.plural,
+        subresource: target.subresource,
+        namespace: target.namespace,
+        name,
+        object,
+        old_object: attributes.old,
+    };
+    call.cluster.authorizer.with(&call.cluster, |_, authorizer| {
+        roost_access::node::restrict(&request, &Objects(&call.cluster), authorizer)
+    })
 }
 
-/// `NodeRestriction`: what a kubelet may write.
-pub(crate) fn restrict(_attributes: &Attributes<'_>, _object: &mut Value) -> Result<(), Status> {
-    Ok(())
+struct Objects<'a>(&'a Cluster);
+
+impl NodeObjects for Objects<'_> {
+    fn pod(&self, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        self.0.find("", "pods", namespace, name).map(Arc::new)
+    }
+
+    fn node(&self, name: &str) -> Option<Arc<Value>> {
+        self.0.find("", "nodes", "", name).map(Arc::new)
+    }
+
+    fn persistent_volume_claim(&self, namespace: &str, name: &str) -> Option<Arc<Value>> {
+        self.0.find("", "persistentvolumeclaims", namespace, name).map(Arc::new)
+    }
+
+    fn persistent_volume(&self, name: &str) -> Option<Arc<Value>> {
+        self.0.find("", "persistentvolumes", "", name).map(Arc::new)
+    }
+
+    fn csi_driver(&self, name: &str) -> Option<Arc<Value>> {
+        self.0.find("storage.k8s.io", "csidrivers", "", name).map(Arc::new)
+    }
 }

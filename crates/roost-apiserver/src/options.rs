@@ -72,7 +72,8 @@ impl WriteOptions {
                 FieldValidation::Warn
             }
         };
-        let options = WriteOptions { dry_run: !dry_run.is_empty(), field_manager, validation, force: query.flag("force") };
+        let options =
+            WriteOptions { dry_run: !dry_run.is_empty(), field_manager, validation, force: query.flag("force") };
         let name = match kind {
             WriteKind::Create => "CreateOptions",
             WriteKind::Update => "UpdateOptions",
@@ -133,7 +134,11 @@ impl DeleteOptions {
         if let Some(policy) = text("propagationPolicy") {
             let path = Path::new("propagationPolicy");
             if orphan_dependents.is_some() {
-                errors.push(Error::invalid(&path, policy, "orphanDependents and deletionPropagation cannot be both set"));
+                errors.push(Error::invalid(
+                    &path,
+                    policy,
+                    "orphanDependents and deletionPropagation cannot be both set",
+                ));
             }
             if propagation.is_none() {
                 errors.push(Error::not_supported(&path, policy, &["Foreground", "Background", "Orphan", "nil"]));
@@ -146,9 +151,10 @@ impl DeleteOptions {
         let precondition = |name: &str| source["preconditions"][name].as_str().map(str::to_owned);
         Ok(DeleteOptions {
             dry_run: !dry_run.is_empty(),
-            grace_period_seconds: source.get("gracePeriodSeconds").and_then(Value::as_i64).map(|seconds| {
-                if seconds < 0 { 1 } else { seconds }
-            }),
+            grace_period_seconds: source
+                .get("gracePeriodSeconds")
+                .and_then(Value::as_i64)
+                .map(|seconds| if seconds < 0 { 1 } else { seconds }),
             propagation,
             orphan_dependents,
             uid: precondition("uid"),
@@ -242,7 +248,11 @@ impl ListOptions {
         };
         let mut errors = Errors::new();
         let asked = query.get("resourceVersionMatch").unwrap_or_default();
-        if watch { options.check_watch(asked, &mut errors) } else { options.check_list(asked, &mut errors) }
+        if watch {
+            options.check_watch(asked, &mut errors)
+        } else {
+            options.check_list(asked, &mut errors)
+        }
         refuse("ListOptions", &errors)?;
         Ok(options)
     }

@@ -5,8 +5,7 @@ use http::HeaderMap;
 use roost_kinds::TypeRef;
 use roost_merge::{apply, json_patch, merge_patch, strategic};
 use roost_object::field::{Error, Path, quote};
-use roost_object::{GroupKind, Status, Value, json};
-use crate::pending::yaml;
+use roost_object::{GroupKind, Status, Value, json, yaml};
 
 use crate::clock;
 use crate::options::{FieldValidation, WriteOptions};
@@ -29,7 +28,8 @@ pub(crate) enum PatchType {
 impl PatchType {
     /// Reads the content type; custom resources take no strategic merge patches.
     pub(crate) fn parse(headers: &HeaderMap, resource: &Resource) -> Result<PatchType, Status> {
-        let content_type = headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let content_type =
+            headers.get(http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let media_type = content_type.split(';').next().unwrap_or_default().trim();
         let built_in = matches!(resource.origin, Origin::BuiltIn(..));
         match media_type {
@@ -74,7 +74,10 @@ impl Patch {
             }
             PatchType::Strategic => json::read(&bytes).map_err(|error| Status::bad_request(error.to_string()))?,
         };
-        if matches!(kind, PatchType::Merge | PatchType::Strategic | PatchType::Apply) && !parsed.value.is_object() && !parsed.value.is_null() {
+        if matches!(kind, PatchType::Merge | PatchType::Strategic | PatchType::Apply)
+            && !parsed.value.is_object()
+            && !parsed.value.is_null()
+        {
             let found = go_kind(&parsed.value);
             let why = format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}");
             return Err(Status::bad_request(match kind {
@@ -116,7 +119,11 @@ impl Patch {
         let mut strict: Vec<String> = self
             .duplicates
             .iter()
-            .map(|duplicate| if self.kind == PatchType::Json { format!("json patch {duplicate}") } else { duplicate.clone() })
+            .map(
+                |duplicate| {
+                    if self.kind == PatchType::Json { format!("json patch {duplicate}") } else { duplicate.clone() }
+                },
+            )
             .collect();
         let object = match &target.resource.origin {
             Origin::BuiltIn(resource, _) => {
@@ -158,15 +165,22 @@ impl Patch {
         if !self.duplicates.is_empty() {
             match options.validation {
                 FieldValidation::Strict => {
-                    return Err(Status::bad_request(format!("error strict decoding YAML: {}", self.duplicates.join(", "))));
+                    return Err(Status::bad_request(format!(
+                        "error strict decoding YAML: {}",
+                        self.duplicates.join(", ")
+                    )));
                 }
-                FieldValidation::Warn => self.duplicates.iter().for_each(|duplicate| target.call.warnings.add(duplicate)),
+                FieldValidation::Warn => {
+                    self.duplicates.iter().for_each(|duplicate| target.call.warnings.add(duplicate))
+                }
                 FieldValidation::Ignore => {}
             }
         }
         let mut object = match &resource.origin {
             Origin::BuiltIn(built_in, _) => {
-                roost_kinds::json::decode(merged, built_in.ty).map_err(|error| Status::failure(500, "", error.to_string()))?.value
+                roost_kinds::json::decode(merged, built_in.ty)
+                    .map_err(|error| Status::failure(500, "", error.to_string()))?
+                    .value
             }
             Origin::Custom(custom) => {
                 let mut merged = merged;

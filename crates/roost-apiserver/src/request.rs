@@ -95,7 +95,10 @@ impl RequestInfo {
 /// The one name that a field selector allows, if it allows only one.
 fn exact_name(selector: &str) -> Option<String> {
     let selector = roost_object::selector::FieldSelector::parse(selector).ok()?;
-    selector.requires_exact_match("metadata.name").filter(|name| !name.is_empty() && !name.contains(['/', '%'])).map(str::to_owned)
+    selector
+        .requires_exact_match("metadata.name")
+        .filter(|name| !name.is_empty() && !name.contains(['/', '%']))
+        .map(str::to_owned)
 }
 
 fn verb_of(method: &Method) -> &'static str {

@@ -64,9 +64,9 @@ impl Custom {
 impl Resource {
     /// The built-in resource at a path, if there is one.
     pub(crate) fn built_in(group: &str, version: &str, plural: &str) -> Option<&'static Arc<Resource>> {
-        BUILT_IN_RESOURCES.iter().find(|resource| {
-            resource.plural == plural && resource.group == group && resource.version == version
-        })
+        BUILT_IN_RESOURCES
+            .iter()
+            .find(|resource| resource.plural == plural && resource.group == group && resource.version == version)
     }
 
     /// All built-in resources.
@@ -177,7 +177,8 @@ impl Resource {
         let Origin::BuiltIn(resource, _) = &self.origin else { return roost_merge::apply::NOTHING };
         EMPTY.lock().entry(resource.ty.go).or_insert_with(|| {
             let empty = Value::Object(roost_object::Map::new());
-            let decoded = roost_kinds::json::decode(empty, resource.ty).map(|decoded| decoded.value).unwrap_or_default();
+            let decoded =
+                roost_kinds::json::decode(empty, resource.ty).map(|decoded| decoded.value).unwrap_or_default();
             Box::leak(Box::new(decoded))
         })
     }

@@ -57,12 +57,13 @@ pub(crate) fn encode(value: &Value, format: &Format) -> Bytes {
     match format.encoding {
         Encoding::Json => {
             let mut out = BytesMut::with_capacity(1024).writer();
-            let written = if format.pretty { write_pretty(&mut out, value) } else { serde_json::to_writer(&mut out, value) };
+            let written =
+                if format.pretty { write_pretty(&mut out, value) } else { serde_json::to_writer(&mut out, value) };
             debug_assert!(written.is_ok(), "values always serialise");
             let _ = out.write_all(b"\n");
             out.into_inner().freeze()
         }
-        Encoding::Yaml => crate::pending::yaml::write(value).into(),
+        Encoding::Yaml => roost_object::yaml::write(value).into(),
         Encoding::Protobuf => {
             let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
             match roost_kinds::type_of(text("apiVersion"), text("kind")) {

@@ -19,7 +19,9 @@ pub(crate) enum SealError {
     #[error("no random bytes could be had to seal the value")]
     Random,
     /// The value does not fit the key.
-    #[error("the sealed value cannot be opened: it was damaged, or the encryption key is not the one it was written with")]
+    #[error(
+        "the sealed value cannot be opened: it was damaged, or the encryption key is not the one it was written with"
+    )]
     Open,
 }
 

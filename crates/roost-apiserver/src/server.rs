@@ -16,8 +16,8 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt as _;
 
 use crate::access::PeerCertificates;
-use crate::cluster::Cluster;
 use crate::client_certificates::AnyClientCertificate;
+use crate::cluster::Cluster;
 use crate::service::ApiService;
 
 /// A client that has not finished its handshake by then is gone or hostile.
@@ -50,7 +50,12 @@ pub fn tls_config(
 }
 
 /// Serves a tenant until `stop` changes, then lets open requests finish.
-pub async fn serve(cluster: Arc<Cluster>, listener: TcpListener, tls: Arc<ServerConfig>, mut stop: watch::Receiver<bool>) -> io::Result<()> {
+pub async fn serve(
+    cluster: Arc<Cluster>,
+    listener: TcpListener,
+    tls: Arc<ServerConfig>,
+    mut stop: watch::Receiver<bool>,
+) -> io::Result<()> {
     let acceptor = TlsAcceptor::from(tls);
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));

@@ -11,7 +11,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::BodyExt as _;
-use roost_access::{Attributes, ResourceAttributes, User};
+use roost_access::{Attributes, ResourceAttributes, User, impersonation};
 use roost_object::Status;
 
 use crate::access::InProcess;
@@ -193,7 +193,8 @@ fn warning_text(text: &str) -> String {
 }
 
 fn audit_id(headers: &HeaderMap) -> String {
-    let given = headers.get("audit-id").and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty() && id.len() <= 64);
+    let given =
+        headers.get("audit-id").and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty() && id.len() <= 64);
     given.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)
 }
 
@@ -205,8 +206,14 @@ fn impersonate(
     info: &RequestInfo,
     account: &mut Account,
 ) -> Result<User, Status> {
-    let _ = (cluster, headers, info, account);
-    Ok(user)
+    let pairs = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
+    let Some(wanted) = impersonation::wanted_user(pairs)? else { return Ok(user) };
+    let request = attributes(&user, info);
+    let impersonated = cluster
+        .authorizer
+        .with(cluster, |_, authorizer| impersonation::impersonate(authorizer, &request, &wanted, None))?;
+    account.impersonator = Some(user);
+    Ok(impersonated.user)
 }
 
 fn attributes<'a>(user: &'a User, info: &'a RequestInfo) -> Attributes<'a> {
@@ -230,8 +237,14 @@ fn authorize(cluster: &Arc<Cluster>, user: &User, info: &RequestInfo, query: &Qu
         return Ok(());
     }
     let limited = matches!(info.verb.as_str(), "list" | "watch" | "deletecollection");
-    let fields = query.get("fieldSelector").filter(|_| limited).and_then(|text| roost_object::selector::FieldSelector::parse(text).ok());
-    let labels = query.get("labelSelector").filter(|_| limited).and_then(|text| roost_object::selector::Selector::parse(text).ok());
+    let fields = query
+        .get("fieldSelector")
+        .filter(|_| limited)
+        .and_then(|text| roost_object::selector::FieldSelector::parse(text).ok());
+    let labels = query
+        .get("labelSelector")
+        .filter(|_| limited)
+        .and_then(|text| roost_object::selector::Selector::parse(text).ok());
     let mut wanted = attributes(user, info);
     wanted.field_selector = fields.as_ref();
     wanted.label_selector = labels.as_ref();

@@ -104,7 +104,8 @@ impl Stored {
         out.put_slice(&json[offset.max(usize::from(!kind.is_empty()))..]);
     }
 
-    fn json(&self) -> &[u8] {
+    /// The JSON as it is stored.
+    pub(crate) fn json(&self) -> &[u8] {
         &self.bytes[FIXED_HEADER + self.version_length()..]
     }
 

@@ -3,35 +3,28 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use roost_access::token::{Authenticated, BootstrapToken, TokenObjects, TokenVerifier, authenticate_bootstrap};
+use roost_access::token::{Authenticated, BootstrapToken, Error, TokenObjects, TokenVerifier, authenticate_bootstrap};
 use roost_object::Value;
 
 use crate::cluster::Cluster;
 
 /// Whom a token speaks for; none when it is not good. `audiences` are those that a review asks for; empty means this
 /// API's own.
-pub(crate) fn authenticate(cluster: &Cluster, token: &str, audiences: &[String]) -> Option<Authenticated> {
+pub(crate) fn authenticate(
+    cluster: &Cluster,
+    token: &str,
+    audiences: &[String],
+) -> Result<Option<Authenticated>, Error> {
     let now = Timestamp::now();
     if let Some(bootstrap) = BootstrapToken::parse(token) {
-        let secret = cluster.find("", "secrets", "kube-system", &bootstrap.secret_name())?;
-        let user = authenticate_bootstrap(&bootstrap, &secret, now)?;
-        return Some(Authenticated { user: user.authenticated(), audiences: audiences.to_vec() });
+        let secret = cluster.find("", "secrets", "kube-system", &bootstrap.secret_name());
+        let user = secret.and_then(|secret| authenticate_bootstrap(&bootstrap, &secret, now));
+        return Ok(user.map(|user| Authenticated { user: user.authenticated(), audiences: audiences.to_vec() }));
     }
     let wanted = (!audiences.is_empty()).then_some(audiences);
-    match verifier(cluster).verify(token, wanted) {
-        Ok(Some(verified)) => match verified.validate(&Objects(cluster), now) {
-            Ok(found) => Some(Authenticated { user: found.user.authenticated(), ..found }),
-            Err(error) => {
-                tracing::debug!(%error, "a service-account token was refused");
-                None
-            }
-        },
-        Ok(None) => None,
-        Err(error) => {
-            tracing::debug!(%error, "a token was refused");
-            None
-        }
-    }
+    let Some(verified) = verifier(cluster).verify(token, wanted)? else { return Ok(None) };
+    let found = verified.validate(&Objects(cluster), now)?;
+    Ok(Some(Authenticated { user: found.user.authenticated(), ..found }))
 }
 
 /// The audiences that this API itself answers to.

@@ -2,8 +2,11 @@
 //!
 //! Syntax is the parser's business; what a scalar means, what an alias may cost and which keys repeat is decided here.
 
+mod emit;
 mod resolve;
 mod tree;
+
+pub use emit::write;
 
 use serde_json::{Map, Value};
 

@@ -23,7 +23,9 @@ pub(crate) enum KeysError {
     Read { path: PathBuf, source: io::Error },
     #[error("cannot write {path}")]
     Write { path: PathBuf, source: io::Error },
-    #[error("{path} is not what hcp up wrote there; restore it from a backup, or move the data directory away to start afresh")]
+    #[error(
+        "{path} is not what hcp up wrote there; restore it from a backup, or move the data directory away to start afresh"
+    )]
     Damaged { path: PathBuf },
     #[error("the system gave no random bytes for a key")]
     Random,
@@ -65,7 +67,10 @@ impl Keys {
         ]
         .map(str::to_owned)
         .into();
-        let own = [Some(address.ip()), services.hosts().next()].into_iter().flatten().filter(|ip: &IpAddr| !ip.is_unspecified());
+        let own = [Some(address.ip()), services.hosts().next()]
+            .into_iter()
+            .flatten()
+            .filter(|ip: &IpAddr| !ip.is_unspecified());
         sans.extend(own.map(|ip| ip.to_string()));
         sans.extend(names.iter().cloned());
         let server = authority.issue_server("kube-apiserver", &sans, now, LEAF_LIFETIME)?;
@@ -111,7 +116,8 @@ impl Keys {
 fn load_authority(folder: &Path, now: Timestamp) -> Result<CertificateAuthority, KeysError> {
     let (certificate_path, key_path) = (folder.join("ca.crt"), folder.join("ca.key"));
     if let Some(key) = read(&key_path)? {
-        let certificate = read(&certificate_path)?.ok_or_else(|| KeysError::Damaged { path: certificate_path.clone() })?;
+        let certificate =
+            read(&certificate_path)?.ok_or_else(|| KeysError::Damaged { path: certificate_path.clone() })?;
         return CertificateAuthority::from_pem(&certificate, &Secret::new(key))
             .map_err(|_| KeysError::Damaged { path: key_path });
     }

@@ -35,7 +35,9 @@ pub(crate) enum UpError {
     Open(#[from] OpenError),
     #[error(transparent)]
     Keys(#[from] KeysError),
-    #[error("port {port} on {address} is in use by another program; choose another with --listen {address}:PORT, or stop what holds it (see: ss -ltnp 'sport = :{port}')")]
+    #[error(
+        "port {port} on {address} is in use by another program; choose another with --listen {address}:PORT, or stop what holds it (see: ss -ltnp 'sport = :{port}')"
+    )]
     PortInUse { address: IpAddr, port: u16 },
     #[error("cannot listen on {address}")]
     Listen { address: SocketAddr, source: io::Error },
@@ -63,10 +65,7 @@ pub(crate) fn run(arguments: &Up) -> Result<(), UpError> {
         return detach::start(arguments, &data_dir);
     }
     start_logging();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(UpError::Serve)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(UpError::Serve)?;
     runtime.block_on(serve_management(arguments, data_dir, started))
 }
 

@@ -29,7 +29,12 @@ impl Authenticator {
     }
 
     /// Who sent a request. Without any credential that is nobody in particular; a bad one is refused.
-    pub(crate) fn authenticate(&self, cluster: &Cluster, headers: &HeaderMap, extensions: &Extensions) -> Result<User, Status> {
+    pub(crate) fn authenticate(
+        &self,
+        cluster: &Cluster,
+        headers: &HeaderMap,
+        extensions: &Extensions,
+    ) -> Result<User, Status> {
         if let Some(PeerCertificates(chain)) = extensions.get::<PeerCertificates>()
             && let Some((leaf, rest)) = chain.split_first()
         {
@@ -42,7 +47,11 @@ impl Authenticator {
     }
 }
 
-fn by_certificate(cluster: &Cluster, leaf: &CertificateDer<'_>, rest: &[CertificateDer<'static>]) -> Result<User, Status> {
+fn by_certificate(
+    cluster: &Cluster,
+    leaf: &CertificateDer<'_>,
+    rest: &[CertificateDer<'static>],
+) -> Result<User, Status> {
     let refused = |why: &dyn std::fmt::Display| {
         tracing::debug!(%why, "a client certificate was refused");
         Status::unauthorized()
@@ -70,7 +79,14 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 }
 
 fn by_token(cluster: &Cluster, token: &str) -> Result<User, Status> {
-    crate::tokens::authenticate(cluster, token, &[]).map(|found| found.user).ok_or_else(Status::unauthorized)
+    match crate::tokens::authenticate(cluster, token, &[]) {
+        Ok(Some(found)) => Ok(found.user),
+        Ok(None) => Err(Status::unauthorized()),
+        Err(error) => {
+            tracing::debug!(%error, "a token was refused");
+            Err(Status::unauthorized())
+        }
+    }
 }
 
 fn user_of(identity: &ClientIdentity) -> User {

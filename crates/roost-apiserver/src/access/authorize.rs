@@ -1,31 +1,26 @@
 //! Authorization: superusers, then the node authorizer, then RBAC, over indexes that follow the log.
 
-use parking_lot::Mutex;
-use roost_access::rbac::{ObjectKind, RbacIndex};
-use roost_access::{Attributes, Authorizer as _, Decision, Superusers, Union};
-use roost_store::{Collection, Cursor, ListQuery, Store};
+use roost_access::node::{NodeAuthorizer, NodeIndex, NodeIndexKind};
+use roost_access::rbac::{GROUP, ObjectKind, RbacIndex};
+use roost_access::{Attributes, Authorizer as _, Decision, Reason, Superusers, Union};
+use roost_store::{Collection, Revision};
 
 use crate::cluster::Cluster;
+use crate::derived::{Derived, Index};
 use crate::stored::Stored;
-
-const GROUP: &str = "rbac.authorization.k8s.io";
-const SOURCES: [(&str, ObjectKind); 4] = [
-    ("clusterroles", ObjectKind::ClusterRole),
-    ("clusterrolebindings", ObjectKind::ClusterRoleBinding),
-    ("roles", ObjectKind::Role),
-    ("rolebindings", ObjectKind::RoleBinding),
-];
 
 /// The authorizer of one tenant.
 pub(crate) struct Authorizer {
-    rbac: Mutex<Rbac>,
+    rbac: Derived<Roles>,
+    nodes: Derived<Nodes>,
 }
 
 impl Authorizer {
     /// An authorizer that reads the tenant's roles at the first question.
     pub(crate) fn new(tenant: &str) -> Authorizer {
-        let sources = SOURCES.map(|(plural, kind)| Source { collection: Collection::new(tenant, GROUP, plural), kind, cursor: None });
-        Authorizer { rbac: Mutex::new(Rbac { index: RbacIndex::default(), sources }) }
+        let rbac = ROLE_SOURCES.map(|(plural, _)| Collection::new(tenant, GROUP, plural));
+        let nodes = NODE_SOURCES.map(|(group, plural, _)| Collection::new(tenant, group, plural));
+        Authorizer { rbac: Derived::new(rbac), nodes: Derived::new(nodes) }
     }
 
     /// Decides on a request.
@@ -37,84 +32,72 @@ impl Authorizer {
     }
 
     /// Answers a question that needs both the roles and the whole chain of authorizers.
-    pub(crate) fn with<R>(&self, cluster: &Cluster, question: impl FnOnce(&RbacIndex, &dyn roost_access::Authorizer) -> R) -> R {
-        self.read(&cluster.store, |rbac| {
-            let node = |attributes: &Attributes<'_>| crate::node::authorize(cluster, attributes);
-            question(rbac, &Union(&[&Superusers, &node, rbac]))
+    pub(crate) fn with<R>(
+        &self,
+        cluster: &Cluster,
+        question: impl FnOnce(&RbacIndex, &dyn roost_access::Authorizer) -> R,
+    ) -> R {
+        self.rbac.read(&cluster.store, |roles| {
+            let node = |attributes: &Attributes<'_>| self.ask_nodes(cluster, attributes);
+            question(&roles.0, &Union(&[&Superusers, &node, &roles.0]))
         })
     }
 
-    /// Answers a question from the roles as of now.
-    pub(crate) fn read<R>(&self, store: &Store, question: impl FnOnce(&RbacIndex) -> R) -> R {
-        let mut rbac = self.rbac.lock();
-        rbac.catch_up(store);
-        question(&rbac.index)
-    }
-}
-
-struct Rbac {
-    index: RbacIndex,
-    sources: [Source; 4],
-}
-
-struct Source {
-    collection: Collection,
-    kind: ObjectKind,
-    cursor: Option<Cursor>,
-}
-
-impl Rbac {
-    fn catch_up(&mut self, store: &Store) {
-        for source in &mut self.sources {
-            if !source.follow(&mut self.index) {
-                self.rebuild(store);
-                return;
-            }
+    /// The node authorizer's word; only kubelets make it look at pods.
+    fn ask_nodes(&self, cluster: &Cluster, attributes: &Attributes<'_>) -> Decision {
+        if attributes.user.node_name().is_none() {
+            return Decision::NoOpinion(Reason::NONE);
         }
-    }
-
-    /// Reads everything anew: at first, and when the log has run ahead of its history.
-    fn rebuild(&mut self, store: &Store) {
-        self.index = RbacIndex::default();
-        for source in &mut self.sources {
-            let Ok(page) = store.list(&source.collection, ListQuery::default()) else { continue };
-            for entry in &page.entries {
-                source.take(&mut self.index, &entry.value);
-            }
-            source.cursor = store.watch(&source.collection, page.revision).ok();
-        }
+        self.nodes.read(&cluster.store, |nodes| NodeAuthorizer { graph: &nodes.0 }.authorize(attributes))
     }
 }
 
-impl Source {
-    /// Takes in what the log has gained; false when that cannot be told.
-    fn follow(&mut self, index: &mut RbacIndex) -> bool {
-        loop {
-            let Some(cursor) = &mut self.cursor else { return false };
-            let Ok(events) = cursor.try_next() else {
-                self.cursor = None;
-                return false;
-            };
-            if events.is_empty() {
-                return true;
-            }
-            for event in events {
-                match &event.value {
-                    Some(value) => self.take(index, value),
-                    None => {
-                        let (namespace, name) = event.name.split_once('/').unwrap_or(("", &event.name));
-                        index.remove(self.kind, namespace, name);
-                    }
-                }
-            }
-        }
-    }
+const ROLE_SOURCES: [(&str, ObjectKind); 4] = [
+    ("clusterroles", ObjectKind::ClusterRole),
+    ("clusterrolebindings", ObjectKind::ClusterRoleBinding),
+    ("roles", ObjectKind::Role),
+    ("rolebindings", ObjectKind::RoleBinding),
+];
 
-    fn take(&self, index: &mut RbacIndex, value: &bytes::Bytes) {
-        let object = Stored::new(value.clone()).and_then(|stored| stored.decode("", "", 0));
-        match object {
-            Ok(object) => index.apply(self.kind, &object),
+/// All roles and bindings.
+#[derive(Default)]
+struct Roles(RbacIndex);
+
+impl Index for Roles {
+    fn insert(&mut self, source: usize, _: &str, object: &Stored, revision: Revision) {
+        match object.decode("", "", revision) {
+            Ok(object) => self.0.apply(ROLE_SOURCES[source].1, &object),
             Err(error) => tracing::error!(%error, "a stored role or binding cannot be read"),
         }
+    }
+
+    fn remove(&mut self, source: usize, name: &str) {
+        let (namespace, name) = name.split_once('/').unwrap_or(("", name));
+        self.0.remove(ROLE_SOURCES[source].1, namespace, name);
+    }
+}
+
+const NODE_SOURCES: [(&str, &str, NodeIndexKind); 4] = [
+    ("", "pods", NodeIndexKind::Pod),
+    ("", "persistentvolumes", NodeIndexKind::PersistentVolume),
+    ("storage.k8s.io", "volumeattachments", NodeIndexKind::VolumeAttachment),
+    ("resource.k8s.io", "resourceslices", NodeIndexKind::ResourceSlice),
+];
+
+/// What concerns which node.
+#[derive(Default)]
+struct Nodes(NodeIndex);
+
+impl Index for Nodes {
+    fn insert(&mut self, source: usize, _: &str, object: &Stored, revision: Revision) {
+        match object.decode("", "", revision) {
+            Ok(object) => self.0.apply(NODE_SOURCES[source].2, &object),
+            Err(error) => tracing::error!(%error, "a stored object cannot be read"),
+        }
+    }
+
+    fn remove(&mut self, source: usize, name: &str) {
+        let (namespace, name) = name.split_once('/').unwrap_or(("", name));
+        self.0.remove(NODE_SOURCES[source].2, namespace, name);
     }
 }

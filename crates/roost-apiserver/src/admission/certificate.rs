@@ -52,7 +52,13 @@ fn permitted(attributes: &Attributes<'_>, request: &Value, verb: &str) -> Result
     let domain = format!("{}/*", signer.split('/').next().unwrap_or_default());
     let call = attributes.target.call;
     let allowed = [signer, domain.as_str()].iter().any(|name| {
-        let resource = ResourceAttributes { group: GROUP, version: "*", resource: "signers", name, ..ResourceAttributes::default() };
+        let resource = ResourceAttributes {
+            group: GROUP,
+            version: "*",
+            resource: "signers",
+            name,
+            ..ResourceAttributes::default()
+        };
         let attributes = roost_access::Attributes::resource(&call.user, verb, resource);
         call.cluster.authorizer.decide(&call.cluster, &attributes).is_allowed()
     });

@@ -54,7 +54,7 @@ impl Attributes<'_> {
 /// Completes an object before it is validated.
 pub(crate) async fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Status> {
     lifecycle::check(attributes, object)?;
-    crate::node::restrict(attributes, object)?;
+    crate::node::restrict(attributes, Some(object))?;
     service_account::complete(attributes, object)?;
     pod_defaults::complete(attributes, object)?;
     storage::complete(attributes, object);
@@ -66,7 +66,7 @@ pub(crate) async fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> R
 pub(crate) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<(), Status> {
     if attributes.verb == Verb::Delete {
         lifecycle::check(attributes, object)?;
-        crate::node::restrict(attributes, &mut Value::Null)?;
+        crate::node::restrict(attributes, None)?;
     }
     certificate::check(attributes, object)?;
     crate::escalation::check(attributes, object)?;

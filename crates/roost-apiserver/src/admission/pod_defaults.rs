@@ -47,7 +47,8 @@ fn tolerate(pod: &mut Value, key: &str) {
     let Some(tolerations) = tolerations.as_array_mut() else { return };
     let tolerated = tolerations.iter().any(|toleration| {
         let matches_key = toleration["key"] == key || toleration["key"].as_str().unwrap_or_default().is_empty();
-        let matches_effect = toleration["effect"] == "NoExecute" || toleration["effect"].as_str().unwrap_or_default().is_empty();
+        let matches_effect =
+            toleration["effect"] == "NoExecute" || toleration["effect"].as_str().unwrap_or_default().is_empty();
         matches_key && matches_effect
     });
     if !tolerated {
@@ -82,13 +83,17 @@ fn set_priority(attributes: &Attributes<'_>, pod: &mut Value) -> Result<(), Stat
     if let Some(given) = pod["spec"].get("priority").and_then(Value::as_i64)
         && given != value
     {
-        let why = format!("the integer value of priority ({given}) must not be provided in pod spec; priority admission controller computed {value} from the given PriorityClass name");
+        let why = format!(
+            "the integer value of priority ({given}) must not be provided in pod spec; priority admission controller computed {value} from the given PriorityClass name"
+        );
         return Err(attributes.forbidden(pod, &why));
     }
     if let Some(given) = pod["spec"].get("preemptionPolicy").and_then(Value::as_str)
         && given != policy
     {
-        let why = format!("the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name");
+        let why = format!(
+            "the string value of PreemptionPolicy ({given}) must not be provided in pod spec; priority admission controller computed {policy} from the given PriorityClass name"
+        );
         return Err(attributes.forbidden(pod, &why));
     }
     pod["spec"]["priority"] = value.into();

@@ -37,7 +37,9 @@ fn add_finalizer(object: &mut Value, name: &str) {
 
 /// `DefaultStorageClass`: the newest class that is marked as the default.
 fn default_storage_class(attributes: &Attributes<'_>, claim: &mut Value) {
-    if claim["spec"].get("storageClassName").is_some() || claim["metadata"]["annotations"].get("volume.beta.kubernetes.io/storage-class").is_some() {
+    if claim["spec"].get("storageClassName").is_some()
+        || claim["metadata"]["annotations"].get("volume.beta.kubernetes.io/storage-class").is_some()
+    {
         return;
     }
     if let Some(class) = newest_default(attributes, "storage.k8s.io", "storageclasses", DEFAULT_CLASS) {
@@ -47,7 +49,9 @@ fn default_storage_class(attributes: &Attributes<'_>, claim: &mut Value) {
 
 /// `DefaultIngressClass`.
 fn default_ingress_class(attributes: &Attributes<'_>, ingress: &mut Value) {
-    if ingress["spec"].get("ingressClassName").is_some() || ingress["metadata"]["annotations"].get("kubernetes.io/ingress.class").is_some() {
+    if ingress["spec"].get("ingressClassName").is_some()
+        || ingress["metadata"]["annotations"].get("kubernetes.io/ingress.class").is_some()
+    {
         return;
     }
     if let Some(class) = newest_default(attributes, "networking.k8s.io", "ingressclasses", DEFAULT_INGRESS_CLASS) {

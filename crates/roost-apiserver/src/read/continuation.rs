@@ -37,7 +37,8 @@ impl Continuation {
 
     /// Reads a token.
     pub(crate) fn decode(token: &str) -> Result<Continuation, Status> {
-        let invalid = |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
+        let invalid =
+            |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
         if token.len() > MAX_TOKEN_LENGTH {
             return Err(invalid("it is too long"));
         }
@@ -45,10 +46,14 @@ impl Continuation {
         let token: Token = serde_json::from_slice(&decoded).map_err(|error| invalid(&error.to_string()))?;
         if token.v != VERSION {
             let quoted = token.v;
-            return Err(Status::bad_request(format!("invalid continue token: server does not recognize this encoded version {quoted}")));
+            return Err(Status::bad_request(format!(
+                "invalid continue token: server does not recognize this encoded version {quoted}"
+            )));
         }
         if token.rv == 0 {
-            return Err(Status::bad_request("invalid continue token: incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
+            return Err(Status::bad_request(
+                "invalid continue token: incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+            ));
         }
         let after = token.start.strip_suffix('\0').unwrap_or(&token.start).to_owned();
         if after.is_empty() || after.starts_with('/') || after.split('/').any(|part| part == "..") {
@@ -60,8 +65,9 @@ impl Continuation {
 
 fn go_base64_error(error: &base64::DecodeError) -> String {
     match error {
-        base64::DecodeError::InvalidByte(offset, _)
-        | base64::DecodeError::InvalidLastSymbol(offset, _) => format!("illegal base64 data at input byte {offset}"),
+        base64::DecodeError::InvalidByte(offset, _) | base64::DecodeError::InvalidLastSymbol(offset, _) => {
+            format!("illegal base64 data at input byte {offset}")
+        }
         _ => "illegal base64 data".to_owned(),
     }
 }

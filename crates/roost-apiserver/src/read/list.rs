@@ -163,7 +163,11 @@ pub(crate) fn not_in_future(wanted: Revision, current: Revision) -> Result<(), S
     if wanted <= current {
         return Ok(());
     }
-    let cause = Cause { reason: "ResourceVersionTooLarge".into(), message: "Too large resource version".into(), ..Cause::default() };
+    let cause = Cause {
+        reason: "ResourceVersionTooLarge".into(),
+        message: "Too large resource version".into(),
+        ..Cause::default()
+    };
     let message = format!("Timeout: Too large resource version: {wanted}, current: {current}");
     Err(Status::failure(504, "Timeout", message).with_details(Details {
         causes: vec![cause],
@@ -178,9 +182,7 @@ fn expired(error: &ListError, options: &ListOptions) -> Status {
         ListError::Compacted(_) if !options.continue_token.is_empty() => Status::expired(
             "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.",
         ),
-        ListError::Compacted(_) => Status::expired(
-            "The resourceVersion for the provided list is too old.",
-        ),
+        ListError::Compacted(_) => Status::expired("The resourceVersion for the provided list is too old."),
         ListError::Future { .. } => Status::timeout("Too large resource version"),
     }
 }

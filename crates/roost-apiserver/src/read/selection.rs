@@ -65,7 +65,21 @@ fn unsupported(resource: &Resource, field: &str) -> Status {
 
 /// The fields beside name and namespace that built-in kinds can be selected by.
 const SELECTABLE: &[(&str, &str, &[&str])] = &[
-    ("", "Pod", &["spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName", "spec.hostNetwork", "status.phase", "status.podIP", "status.podIPs", "status.nominatedNodeName"]),
+    (
+        "",
+        "Pod",
+        &[
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.podIPs",
+            "status.nominatedNodeName",
+        ],
+    ),
     ("", "Node", &["spec.unschedulable"]),
     ("", "Namespace", &["status.phase"]),
     ("", "Secret", &["type"]),
@@ -74,8 +88,39 @@ const SELECTABLE: &[(&str, &str, &[&str])] = &[
     ("apps", "ReplicaSet", &["status.replicas"]),
     ("batch", "Job", &["status.successful"]),
     ("certificates.k8s.io", "CertificateSigningRequest", &["spec.signerName"]),
-    ("", "Event", &["involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid", "involvedObject.apiVersion", "involvedObject.resourceVersion", "involvedObject.fieldPath", "reason", "reportingComponent", "source", "type"]),
-    ("events.k8s.io", "Event", &["regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "regarding.apiVersion", "regarding.resourceVersion", "regarding.fieldPath", "reason", "reportingController", "type"]),
+    (
+        "",
+        "Event",
+        &[
+            "involvedObject.kind",
+            "involvedObject.namespace",
+            "involvedObject.name",
+            "involvedObject.uid",
+            "involvedObject.apiVersion",
+            "involvedObject.resourceVersion",
+            "involvedObject.fieldPath",
+            "reason",
+            "reportingComponent",
+            "source",
+            "type",
+        ],
+    ),
+    (
+        "events.k8s.io",
+        "Event",
+        &[
+            "regarding.kind",
+            "regarding.namespace",
+            "regarding.name",
+            "regarding.uid",
+            "regarding.apiVersion",
+            "regarding.resourceVersion",
+            "regarding.fieldPath",
+            "reason",
+            "reportingController",
+            "type",
+        ],
+    ),
     ("resource.k8s.io", "ResourceSlice", &["spec.nodeName", "spec.driver"]),
 ];
 
@@ -112,7 +157,11 @@ fn value_of(resource: &Resource, object: &Value, field: &str) -> String {
         }
         ("Event", "source") => {
             let component = object["source"]["component"].as_str().unwrap_or_default();
-            let component = if component.is_empty() { object["reportingComponent"].as_str().unwrap_or_default() } else { component };
+            let component = if component.is_empty() {
+                object["reportingComponent"].as_str().unwrap_or_default()
+            } else {
+                component
+            };
             return component.to_owned();
         }
         ("Pod", "status.podIPs") => {

@@ -127,7 +127,9 @@ fn row(resource: &Resource, format: &Format, include: Include, object: &Value, n
             }
             roost_tables::cells(&resource.group, &resource.kind, object, now)
         }
-        Origin::Custom(custom) => roost_schema::columns::cells(custom.version(), object, roost_schema::Instant { seconds: now, nanos: 0 }),
+        Origin::Custom(custom) => {
+            roost_schema::columns::cells(custom.version(), object, roost_schema::Instant { seconds: now, nanos: 0 })
+        }
     };
     row.insert("cells".into(), cells.into());
     match include {
@@ -139,9 +141,7 @@ fn row(resource: &Resource, format: &Format, include: Include, object: &Value, n
 }
 
 fn columns(resource: &Resource) -> Vec<Value> {
-    let column = |name: &str, kind: &str, format: &str, description: &str, priority: i64| {
-        json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority})
-    };
+    let column = |name: &str, kind: &str, format: &str, description: &str, priority: i64| json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority});
     match &resource.origin {
         Origin::BuiltIn(..) => roost_tables::columns(&resource.group, &resource.kind)
             .iter()

@@ -59,7 +59,8 @@ pub(crate) fn watch(
         "" | "0" => None,
         text => Some(parse_revision(text).map_err(|status| Status { code: 500, reason: String::new(), ..status })?),
     };
-    let from_state = options.send_initial_events == Some(true) || (after.is_none() && options.send_initial_events != Some(false));
+    let from_state =
+        options.send_initial_events == Some(true) || (after.is_none() && options.send_initial_events != Some(false));
     let start = if from_state {
         if let Some(wanted) = after {
             not_in_future(wanted, cluster.store.revision())?;
@@ -97,7 +98,9 @@ pub(crate) fn watch(
         cursor,
         pending,
         deadline: now + timeout,
-        bookmark: options.allow_bookmarks.then(|| now + BOOKMARK_INTERVAL.min(timeout.saturating_sub(BOOKMARK_BEFORE_END))),
+        bookmark: options
+            .allow_bookmarks
+            .then(|| now + BOOKMARK_INTERVAL.min(timeout.saturating_sub(BOOKMARK_BEFORE_END))),
         sent: start,
     };
     let frames = stream::unfold(state, |mut state| async move {
@@ -197,11 +200,11 @@ impl Watcher {
             }
             return;
         }
-        let decode = |value: &Bytes| {
-            self.cluster.decode_served_bytes(&self.resource, &event.name, value, event.revision).ok()
-        };
+        let decode =
+            |value: &Bytes| self.cluster.decode_served_bytes(&self.resource, &event.name, value, event.revision).ok();
         let new = event.value.as_ref().and_then(decode).filter(|object| self.selection.matches(&self.resource, object));
-        let old = event.previous.as_ref().and_then(decode).filter(|object| self.selection.matches(&self.resource, object));
+        let old =
+            event.previous.as_ref().and_then(decode).filter(|object| self.selection.matches(&self.resource, object));
         match (old, new) {
             (None, Some(new)) => self.write(out, "ADDED", new),
             (Some(_), Some(new)) => self.write(out, "MODIFIED", new),

@@ -32,7 +32,8 @@ pub(super) async fn create(call: &Call, bytes: &Bytes) -> Result<Response<Body>,
 }
 
 fn bind(target: &Target<'_>, live: &Value, binding: &Value, node: &str, now: &str) -> Result<Value, Status> {
-    let refuse = |why: String| Err(Status::conflict(&roost_object::GroupResource::new("", "pods/binding"), target.name, &why));
+    let refuse =
+        |why: String| Err(Status::conflict(&roost_object::GroupResource::new("", "pods/binding"), target.name, &why));
     let uid = metadata_text(binding, "uid");
     if !uid.is_empty() && uid != metadata_text(live, "uid") {
         let found = metadata_text(live, "uid");
@@ -72,7 +73,8 @@ fn set_scheduled(pod: &mut Value, now: &str) {
     if !conditions.is_array() {
         *conditions = json!([]);
     }
-    let generation_free = json!({"type": "PodScheduled", "status": "True", "lastProbeTime": Value::Null, "lastTransitionTime": now});
+    let generation_free =
+        json!({"type": "PodScheduled", "status": "True", "lastProbeTime": Value::Null, "lastTransitionTime": now});
     if let Some(conditions) = conditions.as_array_mut() {
         match conditions.iter_mut().find(|condition| condition["type"] == "PodScheduled") {
             Some(condition) => *condition = generation_free,

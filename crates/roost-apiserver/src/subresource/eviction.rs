@@ -55,9 +55,17 @@ async fn disrupt(target: &Target<'_>, pod: &Value, dry_run: bool) -> Result<(), 
     let budget = match budgets.as_slice() {
         [] => return Ok(()),
         [budget] => budget,
-        _ => return Err(Status::internal("This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.")),
+        _ => {
+            return Err(Status::internal(
+                "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+            ));
+        }
     };
-    let ready = pod["status"]["conditions"].as_array().into_iter().flatten().any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
+    let ready = pod["status"]["conditions"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
     if !ready {
         let status = &budget["status"];
         let healthy = status["currentHealthy"].as_i64().unwrap_or(0) >= status["desiredHealthy"].as_i64().unwrap_or(0)
@@ -69,7 +77,13 @@ async fn disrupt(target: &Target<'_>, pod: &Value, dry_run: bool) -> Result<(), 
     let resource = call.cluster.resource("policy", "v1", "poddisruptionbudgets").ok_or_else(Status::unknown_path)?;
     let name = metadata_text(budget, "name").to_owned();
     let internal = Call::internal(&call.cluster);
-    let budget_target = Target { call: &internal, resource: &resource, namespace: target.namespace, name: &name, subresource: "status" };
+    let budget_target = Target {
+        call: &internal,
+        resource: &resource,
+        namespace: target.namespace,
+        name: &name,
+        subresource: "status",
+    };
     let pod_name = target.name;
     let transform = |live: &Value| take_disruption(live, pod_name);
     let options = WriteOptions { dry_run, ..write::internal_options() };
@@ -111,7 +125,7 @@ fn refusal(why: String, retry_after_seconds: u32) -> Status {
 }
 
 fn selects(budget: &Value, pod: &Value) -> bool {
-    budget["spec"].get("selector").is_some_and(|selector| {
-        LabelSelector::from_object(selector).is_ok_and(|selector| selector.matches_object(pod))
-    })
+    budget["spec"]
+        .get("selector")
+        .is_some_and(|selector| LabelSelector::from_object(selector).is_ok_and(|selector| selector.matches_object(pod)))
 }

@@ -32,7 +32,9 @@ pub(crate) async fn handle(
         ("", "pods", "eviction") => Some(eviction::create(call, resource, body).await),
         ("", "serviceaccounts", "token") => Some(token::create(call, resource, body).await),
         ("", "pods", "log" | "exec" | "attach" | "portforward" | "proxy") => Some(Err(unreachable_pod(call, resource))),
-        ("", "nodes" | "services", "proxy") => Some(Err(Status::unavailable("no path to the node or service is set up"))),
+        ("", "nodes" | "services", "proxy") => {
+            Some(Err(Status::unavailable("no path to the node or service is set up")))
+        }
         ("", "componentstatuses", "") => Some(reviews::component_statuses(call)),
         ("authorization.k8s.io" | "authentication.k8s.io", _, "") if info.verb == "create" => {
             Some(reviews::create(call, resource, body))
@@ -57,7 +59,13 @@ fn unreachable_pod(call: &Call, resource: &Arc<Resource>) -> Status {
 }
 
 /// Decodes a body of a given built-in kind.
-pub(super) fn decode_as(call: &Call, bytes: &Bytes, api_version: &str, kind: &str, options: &WriteOptions) -> Result<Value, Status> {
+pub(super) fn decode_as(
+    call: &Call,
+    bytes: &Bytes,
+    api_version: &str,
+    kind: &str,
+    options: &WriteOptions,
+) -> Result<Value, Status> {
     let encoding = negotiate::body_encoding(&call.headers, negotiate::BUILT_IN)?;
     let expected = GroupVersionKind::parse(api_version, kind);
     let decoded = body::decode(bytes, encoding, &expected, options.validation, None)?;

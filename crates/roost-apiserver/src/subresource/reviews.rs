@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
+use jiff::Timestamp;
+use roost_access::review::{AccessReview, ReviewKind, TokenReview, rules_review, self_review, token_review_answer};
 use roost_object::{Status, Value};
 use serde_json::json;
 
@@ -21,16 +23,36 @@ pub(super) fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes) -> Re
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
     let body = decode_as(call, bytes, &resource.api_version, &resource.kind, &options)?;
-    let answer = body; let _ = (cluster, tokens::own_audiences(cluster));
+    let mut answer = body.clone();
+    match resource.kind.as_str() {
+        "TokenReview" => {
+            let review = TokenReview::new(&body, &tokens::own_audiences(cluster))?;
+            let found = tokens::authenticate(cluster, review.token.expose(), &review.audiences);
+            let outcome = found.as_ref().map_err(|error| error);
+            answer["status"] = token_review_answer(outcome.map(Option::as_ref));
+        }
+        "SelfSubjectReview" => answer = self_review(&call.user, &resource.api_version, Timestamp::now()),
+        "SelfSubjectRulesReview" => {
+            answer["status"] = cluster.authorizer.with(cluster, |index, _| rules_review(index, &call.user, &body))?;
+        }
+        kind => {
+            let kind = match kind {
+                "SelfSubjectAccessReview" => ReviewKind::SelfSubject,
+                "LocalSubjectAccessReview" => ReviewKind::LocalSubject,
+                _ => ReviewKind::Subject,
+            };
+            let review = AccessReview::new(kind, &body, &call.user, &call.info.namespace)?;
+            let decision = cluster.authorizer.decide(cluster, &review.attributes());
+            answer["status"] = review.status(&decision);
+        }
+    }
     Ok(respond::object(201, &format, &answer))
 }
 
 /// The health of the parts, as an old API reports it.
 pub(super) fn component_statuses(call: &Call) -> Result<Response<Body>, Status> {
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
-    let part = |name: &str| {
-        json!({"apiVersion": "v1", "kind": "ComponentStatus", "metadata": {"name": name}, "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}]})
-    };
+    let part = |name: &str| json!({"apiVersion": "v1", "kind": "ComponentStatus", "metadata": {"name": name}, "conditions": [{"type": "Healthy", "status": "True", "message": "ok"}]});
     let names = ["controller-manager", "etcd-0", "scheduler"];
     let resource = call.cluster.resource("", "v1", "componentstatuses").ok_or_else(Status::unknown_path)?;
     if call.info.name.is_empty() {

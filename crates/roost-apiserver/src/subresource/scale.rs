@@ -5,8 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::Response;
 use roost_object::selector::LabelSelector;
-use roost_object::{Map, Status, Value, json};
-use crate::pending::yaml;
+use roost_object::{Map, Status, Value, json, yaml};
 use serde_json::json;
 
 use super::decode_as;
@@ -30,11 +29,9 @@ impl Paths {
     fn of(resource: &Resource) -> Option<Paths> {
         let split = |path: &str| path.trim_start_matches('.').split('.').map(str::to_owned).collect::<Vec<_>>();
         match &resource.origin {
-            Origin::BuiltIn(..) => Some(Paths {
-                spec: split(".spec.replicas"),
-                status: split(".status.replicas"),
-                selector: None,
-            }),
+            Origin::BuiltIn(..) => {
+                Some(Paths { spec: split(".spec.replicas"), status: split(".status.replicas"), selector: None })
+            }
             Origin::Custom(custom) => custom.version().scale.as_ref().map(|scale| Paths {
                 spec: split(&scale.spec_replicas),
                 status: split(&scale.status_replicas),
@@ -52,8 +49,7 @@ pub(super) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
     }
     let paths = Paths::of(resource).ok_or_else(Status::unknown_path)?;
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
-    let target =
-        Target { call, resource, namespace: &info.namespace, name: &info.name, subresource: "scale" };
+    let target = Target { call, resource, namespace: &info.namespace, name: &info.name, subresource: "scale" };
     if info.verb == "get" {
         let (object, _) = target.read()?.ok_or_else(|| target.not_found())?;
         let served = write::convert_from_storage(resource, object)?;
@@ -94,7 +90,9 @@ pub(super) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
         }
         Ok(next)
     };
-    let updated = write::update(target, Change { transform: &transform, tracked: tracked_by_apply, create: false }, &options).await?;
+    let updated =
+        write::update(target, Change { transform: &transform, tracked: tracked_by_apply, create: false }, &options)
+            .await?;
     if !options.dry_run {
         after::written(&target, &updated.object).await;
     }
@@ -169,7 +167,10 @@ fn selector_text(object: &Value) -> String {
     let selector = &object["spec"]["selector"];
     if object["kind"] == "ReplicationController" {
         let labels = selector.as_object().into_iter().flatten();
-        return labels.map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default())).collect::<Vec<_>>().join(",");
+        return labels
+            .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+            .collect::<Vec<_>>()
+            .join(",");
     }
     LabelSelector::from_object(selector).map(|selector| selector.to_string()).unwrap_or_default()
 }

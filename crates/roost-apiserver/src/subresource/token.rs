@@ -40,7 +40,8 @@ pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes)
         _ => None,
     };
     let id = uuid::Uuid::new_v4().to_string();
-    let issued = request.issue(&cluster.config.identity.token_issuer, &settings, target.as_ref(), node.as_ref(), id, now)?;
+    let issued =
+        request.issue(&cluster.config.identity.token_issuer, &settings, target.as_ref(), node.as_ref(), id, now)?;
     issued.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
     Ok(respond::object(201, &format, issued.answer.expose()))
 }

@@ -27,7 +27,11 @@ pub(crate) async fn create(target: Target<'_>, object: Value, options: &WriteOpt
 }
 
 /// The rest of a create, for an object whose owners are already tracked (apply comes in here).
-pub(crate) async fn create_prepared(target: Target<'_>, object: Value, options: &WriteOptions) -> Result<Value, Status> {
+pub(crate) async fn create_prepared(
+    target: Target<'_>,
+    object: Value,
+    options: &WriteOptions,
+) -> Result<Value, Status> {
     let mut object = object;
     let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run };
     admission::mutate(&attributes, &mut object).await?;

@@ -99,8 +99,9 @@ fn plan(target: &Target<'_>, options: &DeleteOptions, old: &Value) -> Step {
                 return Step::Pending;
             }
             let started = metadata_text(old, "deletionTimestamp");
-            let end = clock::parse(started)
-                .map_or(now, |end| end - jiff::SignedDuration::from_secs(current) + jiff::SignedDuration::from_secs(wanted));
+            let end = clock::parse(started).map_or(now, |end| {
+                end - jiff::SignedDuration::from_secs(current) + jiff::SignedDuration::from_secs(wanted)
+            });
             let (end, wanted) = if end < now { (now, wanted.min(1)) } else { (end, wanted) };
             let metadata = metadata_mut(&mut marked);
             metadata.insert("deletionTimestamp".into(), clock::text(end).into());
@@ -185,7 +186,8 @@ fn set_collector_finalizers(target: &Target<'_>, options: &DeleteOptions, object
     if foreground {
         wanted.push(FOREGROUND.into());
     }
-    let same = wanted.len() == current.len() && wanted.iter().all(|finalizer| has(finalizer.as_str().unwrap_or_default()));
+    let same =
+        wanted.len() == current.len() && wanted.iter().all(|finalizer| has(finalizer.as_str().unwrap_or_default()));
     if same {
         return;
     }

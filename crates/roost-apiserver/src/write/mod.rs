@@ -16,7 +16,7 @@ use roost_store::{Collection, CommitError, Entry};
 pub(crate) use create::create;
 pub(crate) use delete::{Deletion, delete};
 pub(crate) use steps::{apply_defaults, convert_from_storage, convert_to_storage, filter, tracking};
-pub(crate) use update::{Change, Updated, update};
+pub(crate) use update::{Change, Transform, Updated, update};
 
 use crate::call::Call;
 use crate::resource::Resource;

@@ -25,7 +25,9 @@ fn convert(mut object: Value, from: &str, to: &str, resource: &Resource) -> Resu
         return Ok(object);
     }
     match &resource.origin {
-        Origin::BuiltIn(..) => roost_kinds::convert(object, from, to).map_err(|error| Status::internal(error.to_string())),
+        Origin::BuiltIn(..) => {
+            roost_kinds::convert(object, from, to).map_err(|error| Status::internal(error.to_string()))
+        }
         Origin::Custom(_) => {
             if let Some(fields) = object.as_object_mut() {
                 fields.insert("apiVersion".into(), to.into());
@@ -75,8 +77,15 @@ pub(crate) fn prepare_update(target: &Target<'_>, new: &mut Value, old: &Value) 
     };
     let has_generation = match &target.resource.origin {
         Origin::BuiltIn(_, rules) => {
-            if target.subresource == "status" {
-                keep_managed_fields(new, old, rules.prepare_status_update);
+            let strategy = match target.subresource {
+                "status" => Some(rules.prepare_status_update),
+                "finalize" => Some(take_namespace_finalizers as fn(&mut Value, &Value)),
+                "approval" => Some(take_approval as fn(&mut Value, &Value)),
+                "ephemeralcontainers" => Some(take_ephemeral_containers as fn(&mut Value, &Value)),
+                _ => None,
+            };
+            if let Some(strategy) = strategy {
+                keep_managed_fields(new, old, strategy);
                 return;
             }
             (rules.prepare_update)(new, old);
@@ -96,6 +105,42 @@ pub(crate) fn prepare_update(target: &Target<'_>, new: &mut Value, old: &Value) 
     if has_generation && differs_outside_metadata(new, old, target.resource) {
         let next = generation.as_ref().and_then(Value::as_i64).unwrap_or(0) + 1;
         metadata_mut(new).insert("generation".into(), next.into());
+    }
+}
+
+/// The finalize subresource of namespaces changes `spec.finalizers` alone.
+fn take_namespace_finalizers(new: &mut Value, old: &Value) {
+    let finalizers = new["spec"].get("finalizers").cloned();
+    *new = old.clone();
+    match finalizers {
+        Some(finalizers) => new["spec"]["finalizers"] = finalizers,
+        None => new["spec"] = Value::Object(roost_object::Map::new()),
+    }
+}
+
+/// The approval subresource of certificate requests changes `status.conditions` alone.
+fn take_approval(new: &mut Value, old: &Value) {
+    let conditions = new["status"].get("conditions").cloned();
+    *new = old.clone();
+    if let Some(mut conditions) = conditions {
+        let now = clock::now_text();
+        for condition in conditions.as_array_mut().into_iter().flatten() {
+            for time in ["lastUpdateTime", "lastTransitionTime"] {
+                if condition.get(time).is_none_or(Value::is_null) {
+                    condition[time] = now.as_str().into();
+                }
+            }
+        }
+        new["status"]["conditions"] = conditions;
+    }
+}
+
+/// The ephemeralcontainers subresource of pods changes `spec.ephemeralContainers` alone.
+fn take_ephemeral_containers(new: &mut Value, old: &Value) {
+    let containers = new["spec"].get("ephemeralContainers").cloned();
+    *new = old.clone();
+    if let Some(containers) = containers {
+        new["spec"]["ephemeralContainers"] = containers;
     }
 }
 
@@ -177,7 +222,8 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
     metadata::validate_update(&new["metadata"], &old["metadata"], &path, &mut errors);
     match &resource.origin {
         Origin::BuiltIn(_, rules) => {
-            let check = if target.subresource == "status" { rules.validate_status_update } else { rules.validate_update };
+            let check =
+                if target.subresource == "status" { rules.validate_status_update } else { rules.validate_update };
             check(new, old, &mut errors);
             let mut warnings = Vec::new();
             if errors.is_empty() && target.subresource.is_empty() {

@@ -56,7 +56,7 @@ fn expect<'t>(text: &'t str, tag: &str, fits: impl Fn(&Resolved<'_>) -> bool) ->
     Err(YamlError::new(format_args!("cannot decode !!{looks} `{text}` as a !!{tag}")))
 }
 
-fn by_looks(text: &str) -> Resolved<'_> {
+pub(super) fn by_looks(text: &str) -> Resolved<'_> {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => return Resolved::Null,
         "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
