@@ -19,7 +19,7 @@ const FOREGROUND: &str = "foregroundDeletion";
 pub fn validate(
     meta: &Value,
     namespaced: bool,
-    name_rule: fn(&str, bool) -> Vec<String>,
+    name_rule: impl Fn(&str, bool) -> Vec<String>,
     path: &Path<'_>,
     errors: &mut Errors,
 ) {

@@ -31,12 +31,45 @@ pub(super) fn fill_pod(pod: &mut Value) {
             }
         }
     }
+    if spec["terminationGracePeriodSeconds"].as_i64().is_some_and(|seconds| seconds < 0) {
+        spec["terminationGracePeriodSeconds"] = 1.into();
+    }
     fill_spec(spec);
+    drop_old_annotations(pod);
     if let Some(status) = pod.at("status") {
+        fill_pod_ips(status);
         for list in ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"] {
             status.each(list).for_each(round_status_resources);
         }
         round_status_resources(status);
+    }
+}
+
+/// A pod has one address or several; the first of several is the one.
+fn fill_pod_ips(status: &mut Value) {
+    let single = status["podIP"].as_str().unwrap_or_default().to_owned();
+    let first = status["podIPs"][0]["ip"].as_str().map(str::to_owned);
+    match first {
+        Some(first) if single.is_empty() => status["podIP"] = first.into(),
+        first if !single.is_empty() && first.as_ref() != Some(&single) => {
+            status["podIPs"] = serde_json::json!([{ "ip": single }]);
+        }
+        _ => {}
+    }
+}
+
+/// Init containers were annotations once, which must not mean anything any more.
+fn drop_old_annotations(holder: &mut Value) {
+    static OLD: &[&str] = &[
+        "pod.beta.kubernetes.io/init-containers",
+        "pod.alpha.kubernetes.io/init-containers",
+        "pod.beta.kubernetes.io/init-container-statuses",
+        "pod.alpha.kubernetes.io/init-container-statuses",
+    ];
+    if let Some(meta) = holder.at("metadata")
+        && let Some(annotations) = meta.at("annotations")
+    {
+        OLD.iter().for_each(|name| annotations.drop_field(name));
     }
 }
 
@@ -51,6 +84,7 @@ fn round_status_resources(status: &mut Value) {
 pub(crate) fn fill_template(owner: &mut Value, field: &str) {
     if let Some(template) = owner.at(field) {
         fill_spec(template.at_or_empty("spec"));
+        drop_old_annotations(template);
     }
 }
 

@@ -21,7 +21,7 @@ pub fn validate_resize(new: &Value, old: &Value, errors: &mut Errors) {
     };
     if let Some(words) = refused {
         errors.clear();
-        errors.push(Error::forbidden(&Path::new(""), words));
+        errors.push(Error::forbidden(&Path::ROOT.key(""), words));
         return;
     }
     let root = Spot::root(new);

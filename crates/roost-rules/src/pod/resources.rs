@@ -233,7 +233,9 @@ fn validate_claims(claims: &Spot<'_>, known: &[&str], errors: &mut Errors) {
                 let in_part = |earlier: &&String| earlier.split_once('/').is_some_and(|(claim, _)| claim == name);
                 errors.extend(seen.iter().filter(in_part).map(|_| Error::duplicate(&claim.path, name)));
             }
-            seen.push(key);
+            if !seen.contains(&key) {
+                seen.push(key);
+            }
         }
         if !known.contains(&name) {
             let mut error = Error::not_found(&claim.path, name);

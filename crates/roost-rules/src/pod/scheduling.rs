@@ -1,6 +1,6 @@
 //! Where pods may run: affinity, spreading, tolerations and gates.
 
-use roost_object::field::{Error, Errors};
+use roost_object::field::{Error, Errors, Path};
 use roost_object::{Value, names};
 
 use super::spec::Options;
@@ -257,10 +257,7 @@ pub(super) fn validate_gates(gates: &Spot<'_>, errors: &mut Errors) {
 pub(super) fn validate_claims(claims: &Spot<'_>, is_static_pod: bool, errors: &mut Errors) {
     claims.each(|index, claim| {
         if is_static_pod {
-            errors.push(Error::forbidden(
-                &roost_object::field::Path::new(""),
-                "static pods do not support resource claims",
-            ));
+            errors.push(Error::forbidden(&Path::ROOT.key(""), "static pods do not support resource claims"));
             return;
         }
         let name = claim.field("name");

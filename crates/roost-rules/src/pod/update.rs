@@ -205,7 +205,7 @@ pub fn validate_ephemeral_containers(new: &Value, old: &Value, errors: &mut Erro
     annotations::validate_update(&new["metadata"], &old["metadata"], &meta.child("annotations"), errors);
     if old["metadata"]["annotations"].get(MIRROR).is_some() {
         errors.clear();
-        errors.push(Error::forbidden(&Path::new(""), "static pods do not support ephemeral containers"));
+        errors.push(Error::forbidden(&Path::ROOT.key(""), "static pods do not support ephemeral containers"));
         return;
     }
     let root = Spot::root(new);
