@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use crate::generated::bootstrap::OBJECTS;
 
-/// Each object as JSON text, without uid, times, generation and managed fields, in an order in which they can be created.
+/// Each object as JSON text, in an order in which they can be created. What depends on the moment of creation is left to
+/// the creator: uid, generation, managed fields and all times, those of conditions included.
 pub fn objects() -> &'static [&'static str] {
     OBJECTS
 }

@@ -61,7 +61,7 @@ pub fn decode(value: Value, ty: &'static Type) -> Result<Decoded, DecodeError> {
 }
 
 fn run<'a, S: Source<'a>>(source: &mut S, ty: &'static Type) -> Result<Decoded, DecodeError> {
-    let mut decoder = Decoder::new(source, keeps_empty_lists(ty));
+    let mut decoder = Decoder::new(source, keeps_empty(ty));
     match decoder.document(ty) {
         Ok(value) => Ok(Decoded { value, findings: decoder.findings.into_sentences() }),
         Err(Stop::Syntax(error)) => Err(DecodeError::Syntax(error)),
@@ -69,9 +69,9 @@ fn run<'a, S: Source<'a>>(source: &mut S, ty: &'static Type) -> Result<Decoded, 
     }
 }
 
-/// Stock stores most kinds as protobuf, which does not tell an empty list from a missing one; definitions of custom
+/// Stock stores most kinds as protobuf, which does not tell an empty list or map from a missing one; definitions of custom
 /// resources and API services are stored as JSON, which does.
-pub(crate) fn keeps_empty_lists(ty: &Type) -> bool {
+pub(crate) fn keeps_empty(ty: &Type) -> bool {
     ty.openapi.starts_with("io.k8s.apiextensions-apiserver.") || ty.openapi.starts_with("io.k8s.kube-aggregator.")
 }
 

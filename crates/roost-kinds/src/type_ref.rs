@@ -64,15 +64,6 @@ impl TypeRef {
     }
 }
 
-/// How a list merges. Where the document does not say, the patch strategy does.
-fn list_type(field: &'static Field) -> Option<ListType> {
-    field.list_type.or_else(|| match field.patch_strategy {
-        "merge" | "merge,retainKeys" if field.patch_merge_key.is_empty() => Some(ListType::Set),
-        "merge" | "merge,retainKeys" => Some(ListType::Map),
-        _ => None,
-    })
-}
-
 impl merge::Node for TypeRef {
     fn shape(self) -> merge::Shape {
         let entry = self.entry();
@@ -81,7 +72,7 @@ impl merge::Node for TypeRef {
             Shape::Struct(ty) if ty.atomic || entry.is_some_and(|field| field.atomic) => merge::Shape::Atomic,
             Shape::Map(_) if entry.is_some_and(|field| field.atomic) => merge::Shape::Atomic,
             Shape::Struct(_) | Shape::Map(_) => merge::Shape::Map,
-            Shape::List(_) | Shape::Items(_) => match entry.and_then(list_type) {
+            Shape::List(_) | Shape::Items(_) => match entry.and_then(|field| field.list_type) {
                 Some(ListType::Set) => merge::Shape::Set,
                 Some(ListType::Map) => merge::Shape::ListMap,
                 Some(ListType::Atomic) | None => merge::Shape::Atomic,
@@ -131,11 +122,7 @@ impl merge::Node for TypeRef {
     }
 
     fn list_keys(self) -> Vec<String> {
-        let Some(field) = self.entry() else { return Vec::new() };
-        if field.list_type.is_none() && !field.patch_merge_key.is_empty() {
-            return vec![field.patch_merge_key.to_owned()];
-        }
-        field.list_keys.iter().map(|&key| key.to_owned()).collect()
+        self.entry().map(|field| field.list_keys.iter().map(|&key| key.to_owned()).collect()).unwrap_or_default()
     }
 
     fn default(self) -> Option<Value> {

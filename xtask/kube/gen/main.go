@@ -1,11 +1,22 @@
 // Command gen writes the generated tables of the roost-kinds crate.
 //
-// It reads the Go types of the built-in kinds by reflection, and three kinds of files saved from a running stock
-// kube-apiserver with default flags: its OpenAPI v3 documents, its aggregated discovery documents and the objects it
-// creates by itself. It writes Rust source with facts only: names, types, numbers, keys.
+// It reads the Go types of the built-in kinds by reflection, and files saved from a running stock kube-apiserver with
+// default flags and RBAC. It writes Rust source with facts only: names, types, numbers, keys.
 //
-//	go run ./gen -openapi <folder> -discovery <file>,<file> -objects <file>,... -apiservices <file> -out <folder>
+//	go run ./gen -openapi <folder> -discovery <file>,<file> -apiservices <file> -objects <file>,... -out <folder>
 //	go run ./gen -openapi <folder> -discovery <file>,<file> -fixtures <folder> [-every]
+//
+// The saved files are plain answers of the server:
+//
+//   - openapi: a folder with each document that /openapi/v3 names, one file each with any name ending in .json;
+//   - discovery: /api and /apis, asked for with
+//     Accept: application/json;v=v2;g=apidiscovery.k8s.io;as=APIGroupDiscoveryList;
+//   - apiservices: the list of apiservices in apiregistration.k8s.io/v1;
+//   - objects: the lists of namespaces, clusterroles, clusterrolebindings, roles, rolebindings,
+//     prioritylevelconfigurations, flowschemas and priorityclasses, in this order.
+//
+// The tables go to crates/roost-kinds/src/generated, the fixtures to crates/roost-kinds/tests/fixtures. Both are the same
+// from run to run. The environment needs GOFLAGS=-mod=mod.
 package main
 
 import (

@@ -179,6 +179,12 @@ func writeBootstrap(out string, files []string) {
 			for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "managedFields", "generation"} {
 				delete(metadata, field)
 			}
+			if status, ok := object["status"].(map[string]any); ok {
+				conditions, _ := status["conditions"].([]any)
+				for _, condition := range conditions {
+					delete(condition.(map[string]any), "lastTransitionTime")
+				}
+			}
 			fmt.Fprintf(&source, "    r#\"%s\"#,\n", must(json.Marshal(object)))
 		}
 	}

@@ -254,7 +254,8 @@ func (t *typeTable) field(field reflect.StructField, facts schemaOf, parent stri
 		below = parent
 	}
 	line := fmt.Sprintf("f(%q, %q, %s, %d, %s)", name, goType.String(), t.shape(goType, below), number, strings.Join(flags, " | "))
-	if strategy := field.Tag.Get("patchStrategy"); strategy != "" {
+	strategy := field.Tag.Get("patchStrategy")
+	if strategy != "" {
 		line += fmt.Sprintf(".patch(%q, %q)", strategy, field.Tag.Get("patchMergeKey"))
 	}
 	fact, ok := facts.Properties[name]
@@ -263,6 +264,10 @@ func (t *typeTable) field(field reflect.StructField, facts schemaOf, parent stri
 	}
 	switch fact.ListType {
 	case "":
+		// Stock would fall back to the patch strategy; so far no list needs it.
+		if goType.Kind() == reflect.Slice && strings.HasPrefix(strategy, "merge") {
+			log.Fatalf("%s merges by its patch strategy alone", field.Name)
+		}
 	case "atomic":
 		line += ".list(ListType::Atomic)"
 	case "set":

@@ -35,22 +35,15 @@ pub(super) struct Decoder<'s, 'a, S> {
     source: &'s mut S,
     pub(super) findings: Findings,
     mismatch: Option<String>,
-    keep_empty_lists: bool,
+    keep_empty: bool,
     /// How many values that read themselves we are in; they report no unknown fields.
     quiet: usize,
     document: PhantomData<&'a [u8]>,
 }
 
 impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
-    pub(super) fn new(source: &'s mut S, keep_empty_lists: bool) -> Self {
-        Self {
-            source,
-            findings: Findings::default(),
-            mismatch: None,
-            keep_empty_lists,
-            quiet: 0,
-            document: PhantomData,
-        }
+    pub(super) fn new(source: &'s mut S, keep_empty: bool) -> Self {
+        Self { source, findings: Findings::default(), mismatch: None, keep_empty, quiet: 0, document: PhantomData }
     }
 
     pub(super) fn document(&mut self, ty: &'static Type) -> Result<Value, Stop> {
@@ -127,13 +120,12 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
     }
 
     fn set(&self, fields: &mut Map<String, Value>, field: &Field, value: Option<Value>) {
-        let dropped = match &value {
-            None => true,
-            Some(Value::Array(elements)) if elements.is_empty() && !self.keep_empty_lists => {
-                matches!(field.ty, Shape::List(_) | Shape::Items(_)) || zero::omits(field, &Value::Null)
-            }
-            Some(Value::Null) => !field.pointer,
-            Some(value) => zero::omits(field, value),
+        let dropped = match (&value, field.ty) {
+            (None, _) => true,
+            (Some(Value::Null), _) => !field.pointer,
+            (Some(Value::Array(elements)), Shape::List(_) | Shape::Items(_)) if !self.keep_empty => elements.is_empty(),
+            (Some(Value::Object(entries)), Shape::Map(_)) if !self.keep_empty => entries.is_empty(),
+            (Some(value), _) => zero::omits(field, value),
         };
         match value {
             Some(value) if !dropped => {
@@ -233,6 +225,10 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
         if time.is_zero() {
             return Ok(Some(Value::Null));
         }
+        // A text of this length and ending is the one that would be written.
+        if text.len() == if micros { 27 } else { 20 } && text.ends_with('Z') {
+            return Ok(Some(Value::String(text.into_owned())));
+        }
         Ok(Some(Value::String(if micros { time.to_micros() } else { time.to_seconds() })))
     }
 
@@ -300,7 +296,9 @@ fn find(ty: &'static Type, json: &str, ordinal: &mut u32) -> Option<&'static Fie
             }
             continue;
         }
-        if field.json == json {
+        // Looking at the length and the first byte spares most of the calls that compare memory.
+        let name = field.json.as_bytes();
+        if name.len() == json.len() && name.first() == json.as_bytes().first() && field.json == json {
             return Some(field);
         }
         *ordinal += 1;

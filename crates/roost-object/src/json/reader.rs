@@ -152,7 +152,10 @@ impl<'a> Reader<'a> {
         let start = self.position;
         let mut escaped = false;
         loop {
-            match self.expect_byte()? {
+            let rest = &self.bytes[self.position..];
+            let special = rest.iter().position(|&byte| byte == b'"' || byte == b'\\' || byte < 0x20);
+            self.position += special.ok_or_else(SyntaxError::end)?;
+            match self.bytes[self.position] {
                 b'"' => {
                     let text = &self.bytes[start..self.position];
                     self.position += 1;
@@ -163,8 +166,7 @@ impl<'a> Reader<'a> {
                     self.position += 1;
                     self.escape()?;
                 }
-                byte if byte < 0x20 => return Err(SyntaxError::invalid(byte, "in string literal")),
-                _ => self.position += 1,
+                byte => return Err(SyntaxError::invalid(byte, "in string literal")),
             }
         }
     }
