@@ -90,13 +90,14 @@ impl<'a> Reader<'a> {
         None
     }
 
-    fn expect_byte(&self) -> Result<u8, SyntaxError> {
-        self.bytes.get(self.position).copied().ok_or_else(SyntaxError::end)
+    /// The next byte. At the end of the input it is a space, which is how Go finds out whether something was unfinished.
+    fn byte(&self) -> u8 {
+        self.bytes.get(self.position).copied().unwrap_or(b' ')
     }
 
     fn word(&mut self, word: &'static str) -> Result<(), SyntaxError> {
         for &expected in word.as_bytes() {
-            let byte = self.expect_byte()?;
+            let byte = self.byte();
             if byte != expected {
                 let context = format!("in literal {word} (expecting '{}')", char::from(expected));
                 return Err(SyntaxError::invalid(byte, &context));
@@ -109,10 +110,10 @@ impl<'a> Reader<'a> {
     /// Takes the text of a number.
     fn literal(&mut self) -> Result<&'a str, SyntaxError> {
         let start = self.position;
-        if self.expect_byte()? == b'-' {
+        if self.byte() == b'-' {
             self.position += 1;
         }
-        match self.expect_byte()? {
+        match self.byte() {
             b'0' => self.position += 1,
             b'1'..=b'9' => self.digits(),
             byte => return Err(SyntaxError::invalid(byte, "in numeric literal")),
@@ -123,7 +124,7 @@ impl<'a> Reader<'a> {
         }
         if matches!(self.bytes.get(self.position), Some(b'e' | b'E')) {
             self.position += 1;
-            if matches!(self.expect_byte()?, b'+' | b'-') {
+            if matches!(self.byte(), b'+' | b'-') {
                 self.position += 1;
             }
             self.at_least_one_digit("in exponent of numeric literal")?;
@@ -138,7 +139,7 @@ impl<'a> Reader<'a> {
     }
 
     fn at_least_one_digit(&mut self, context: &str) -> Result<(), SyntaxError> {
-        let byte = self.expect_byte()?;
+        let byte = self.byte();
         if !byte.is_ascii_digit() {
             return Err(SyntaxError::invalid(byte, context));
         }
@@ -172,7 +173,7 @@ impl<'a> Reader<'a> {
     }
 
     fn escape(&mut self) -> Result<(), SyntaxError> {
-        match self.expect_byte()? {
+        match self.byte() {
             b'b' | b'f' | b'n' | b'r' | b't' | b'\\' | b'/' | b'"' => {
                 self.position += 1;
                 Ok(())
@@ -180,7 +181,7 @@ impl<'a> Reader<'a> {
             b'u' => {
                 self.position += 1;
                 for _ in 0..4 {
-                    let byte = self.expect_byte()?;
+                    let byte = self.byte();
                     if !byte.is_ascii_hexdigit() {
                         return Err(SyntaxError::invalid(byte, "in \\u hexadecimal character escape"));
                     }
@@ -435,7 +436,10 @@ mod tests {
             ("[1.]", "invalid character ']' after decimal point in numeric literal"),
             ("[1e]", "invalid character ']' in exponent of numeric literal"),
             ("[tru]", "invalid character ']' in literal true (expecting 'e')"),
-            ("nul", "unexpected end of JSON input"),
+            ("nul", "invalid character ' ' in literal null (expecting 'l')"),
+            ("[1,-", "invalid character ' ' in numeric literal"),
+            ("\"a", "unexpected end of JSON input"),
+            ("\"\\", "invalid character ' ' in string escape code"),
             ("\"a\nb\"", r"invalid character '\n' in string literal"),
             ("\"\\x\"", "invalid character 'x' in string escape code"),
             ("\"\\u12g4\"", "invalid character 'g' in \\u hexadecimal character escape"),
