@@ -20,6 +20,12 @@ use crate::pki::Identity;
 /// How long an `until` is waited for. Stock's slowest honest delay, a token's cache, is 10 s.
 const UNTIL_TIMEOUT: Duration = Duration::from_secs(25);
 
+/// What an answer says that was not what an `until` waited for.
+const NOT_REACHED: &str = "not reached";
+
+/// What an answer says that stands for all steps that could not be run.
+pub const ENDED: &str = "the sequence ended";
+
 /// How often an `until` is asked for.
 const UNTIL_INTERVAL: Duration = Duration::from_millis(25);
 
@@ -56,6 +62,13 @@ pub struct Exchange {
     pub request: String,
     /// What came back, normalized.
     pub answer: Value,
+}
+
+impl Exchange {
+    /// Whether the step did not do what the table wants: a fault of the table when stock says so.
+    pub fn is_fault(&self) -> bool {
+        self.answer.get(ENDED).is_some() || self.answer.get("until").is_some_and(|until| until == NOT_REACHED)
+    }
 }
 
 /// A sequence being run against one server.
@@ -118,10 +131,10 @@ impl<'a> Execution<'a> {
         let (answer, reached) = send_until(&client, call, step.until.as_ref(), &self.variables).await?;
         self.capture(step, &answer)?;
         let mut described = described(&answer);
-        if !reached {
-            described["until"] = Value::from("not reached");
-        }
         self.finish(step, &mut described);
+        if !reached {
+            described["until"] = Value::from(NOT_REACHED);
+        }
         Ok(Exchange { request, answer: described })
     }
 

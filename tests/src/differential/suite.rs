@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::execution::{Exchange, Execution};
+use super::execution::{ENDED, Exchange, Execution};
 use super::report::{Summary, Verdict};
 use super::substitution::Variables;
 use super::table::{self, Explanation, Sequence, TableError};
@@ -145,8 +145,9 @@ impl Context {
             let Some((step, known)) = left.or(right) else { continue };
             verdict.compared += 1;
             let answer = |side: Option<&(usize, Exchange)>| side.map(|(_, exchange)| exchange.answer.clone());
+            let is_fault = left.is_some_and(|(_, exchange)| exchange.is_fault());
             let (left, right) = (answer(left), answer(right));
-            if left != right {
+            if left != right || is_fault {
                 verdict.add(
                     *step,
                     &known.request,
@@ -209,7 +210,7 @@ impl Context {
                 Ok(answers) => exchanges.extend(answers.into_iter().map(|answer| (index + 1, answer))),
                 Err(error) => {
                     let request = step.request.clone().unwrap_or_else(|| "collect".to_owned());
-                    let answer = json!({"the sequence ended": format!("{server}: {error}")});
+                    let answer = json!({ENDED: format!("{server}: {error}")});
                     exchanges.push((index + 1, Exchange { request, answer }));
                     break;
                 }
@@ -229,7 +230,7 @@ fn readable(answer: Option<&Value>) -> String {
 /// The status code and the message of an answer, in one line.
 fn outline(answer: Option<&Value>) -> String {
     let Some(answer) = answer else { return String::new() };
-    let status = answer.get("status").map(Value::to_string).unwrap_or_default();
+    let status = answer.get("status").or_else(|| answer.get("/status")).map(Value::to_string).unwrap_or_default();
     let message = answer.pointer("/body/message").and_then(Value::as_str).unwrap_or_default();
     let plain = answer.get("body").and_then(Value::as_str).and_then(|text| text.lines().next()).unwrap_or_default();
     let warnings = answer.pointer("/headers/warning").map(Value::to_string).unwrap_or_default();

@@ -18,6 +18,7 @@ static POINTER: LazyLock<Regex> = LazyLock::new(|| pattern(r"0x[0-9a-f]{6,}"));
 static TOO_OLD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)(too (?:old|large|high) resource version: )\d+(?:( \()\d+(\))|(, current: )\d+)?"));
 static YAML_VERSION: LazyLock<Regex> = LazyLock::new(|| pattern(r#"resourceVersion: "(\d+)""#));
+static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern(r"X509SHA256=[0-9a-f]{64}"));
 static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d{3,}"));
 
 /// The smallest version that is looked for in texts; smaller numbers mean other things there.
@@ -41,6 +42,7 @@ impl Normalizer {
         });
         let text = TIME.replace_all(&text, |found: &Captures| self.time(found));
         let text = VOLUME.replace_all(&text, "kube-api-access-<random>");
+        let text = CREDENTIAL.replace_all(&text, "X509SHA256=<hash>");
         let text = POINTER.replace_all(&text, "<pointer>");
         let text = TOO_OLD.replace_all(&text, "${1}<version>${2}<version>${3}${4}");
         let text = YAML_VERSION.replace_all(&text, |found: &Captures| {
