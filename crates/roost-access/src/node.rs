@@ -2,6 +2,7 @@
 
 mod authorize;
 mod graph;
+mod label;
 mod reference;
 mod restriction;
 mod service_account_audience;

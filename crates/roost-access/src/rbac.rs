@@ -3,6 +3,7 @@
 mod aggregate;
 mod cover;
 mod escalation;
+mod grant;
 mod index;
 mod rule;
 
@@ -11,8 +12,9 @@ pub use cover::{compact, covers};
 pub use escalation::{
     EscalationRequest, check_binding, check_role, confirm_no_escalation, only_changes_garbage_collection_fields,
 };
+pub use grant::{Grant, RoleReference, Subject, SubjectKind};
 pub(crate) use index::join_errors;
-pub use index::{Grant, ObjectKind, RbacIndex, ResolvedRules, RoleReference, Subject, SubjectKind, UnresolvedRole};
+pub use index::{ObjectKind, RbacIndex, ResolvedRules, UnresolvedRole};
 pub(crate) use rule::quote_list;
 pub use rule::{Rule, RuleSet};
 

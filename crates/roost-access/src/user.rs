@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use roost_object::selector::syntax::is_subdomain;
+use roost_pki::ClientIdentity;
 use serde_json::{Map, Value, json};
 
 /// Members may do anything.
@@ -101,6 +102,14 @@ impl User {
     }
 }
 
+/// Whom a verified client certificate speaks for, without the group of everyone authenticated.
+impl From<ClientIdentity> for User {
+    fn from(identity: ClientIdentity) -> Self {
+        let extra = BTreeMap::from([(CREDENTIAL_ID.to_owned(), vec![identity.credential_id])]);
+        Self { name: identity.name, uid: identity.uid, groups: identity.groups, extra }
+    }
+}
+
 /// The user name of a service account.
 pub fn service_account_name(namespace: &str, name: &str) -> String {
     format!("{SERVICE_ACCOUNT_PREFIX}{namespace}:{name}")
@@ -147,6 +156,21 @@ mod tests {
         user.extra.insert("scopes".into(), vec!["a".into(), "b".into()]);
         assert_eq!(User::from_object(&user.to_object()), user);
         assert_eq!(User::default().to_object(), json!({}));
+    }
+
+    #[test]
+    fn certificates_become_users() {
+        let identity = ClientIdentity {
+            name: "alice".into(),
+            groups: vec!["dev".into()],
+            uid: "7".into(),
+            credential_id: "X509SHA256=ab".into(),
+        };
+        assert_eq!(
+            User::from(identity).authenticated().to_object(),
+            json!({"username": "alice", "uid": "7", "groups": ["dev", "system:authenticated"],
+                "extra": {CREDENTIAL_ID: ["X509SHA256=ab"]}})
+        );
     }
 
     #[test]

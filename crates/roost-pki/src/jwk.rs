@@ -73,3 +73,23 @@ pub fn openid_configuration(issuer: &str, jwks_uri: &str, keys: &[PublicKey]) ->
     };
     serde_json::to_string(&discovery).expect("texts always serialize")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A key and the set that the stock server showed for it.
+    #[test]
+    fn a_key_set_is_written_as_stock_writes_it() {
+        let pem = "-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEIL1gNu6NBG0WGfB9yiBF2Guc1Qky\ntt8wbcq/8cuhYLHkrIlvt2+oXshp1SMaRueVMhgkmAqbb2DQNIW875ZMLg==\n-----END PUBLIC KEY-----\n";
+        let keys = PublicKey::all_from_pem(pem).unwrap();
+        assert_eq!(
+            key_set(&keys),
+            r#"{"keys":[{"use":"sig","kty":"EC","kid":"4J95DJQ1iQ-UDwzBWFZCPz_LPLCoUu2U3vUhqBvUeX4","crv":"P-256","alg":"ES256","x":"IL1gNu6NBG0WGfB9yiBF2Guc1Qkytt8wbcq_8cuhYLE","y":"5KyJb7dvqF7IadUjGkbnlTIYJJgKm29g0DSFvO-WTC4"}]}"#
+        );
+        assert_eq!(
+            openid_configuration("https://kubernetes.default.svc", "https://192.0.2.2:6443/openid/v1/jwks", &keys),
+            r#"{"issuer":"https://kubernetes.default.svc","jwks_uri":"https://192.0.2.2:6443/openid/v1/jwks","response_types_supported":["id_token"],"subject_types_supported":["public"],"id_token_signing_alg_values_supported":["ES256"]}"#
+        );
+    }
+}

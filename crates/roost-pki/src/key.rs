@@ -214,6 +214,22 @@ mod tests {
     }
 
     #[test]
+    fn rsa_keys_sign_and_verify_too() {
+        let pair = RsaKeyPair::generate(aws_lc_rs::rsa::KeySize::Rsa2048).unwrap();
+        let pkcs8 = AsDer::<Pkcs8V1Der<'_>>::as_der(&pair).unwrap();
+        let key = PrivateKey::from_pem(&pem::encode("PRIVATE KEY", pkcs8.as_ref())).unwrap();
+        assert_eq!(key.algorithm(), SignatureAlgorithm::Rs256);
+        let signature = key.sign_token(b"words").unwrap();
+        assert!(key.public_key().verify_token(b"words", &signature));
+        let public = PublicKey::all_from_pem(&key.public_key().to_pem()).unwrap();
+        assert_eq!(public, [key.public_key().clone()]);
+        assert!(key.to_sec1_pem().is_err());
+        let set = crate::key_set(&public);
+        assert!(set.starts_with(r#"{"keys":[{"use":"sig","kty":"RSA","kid":""#), "{set}");
+        assert!(set.contains(r#""alg":"RS256","n":""#) && set.ends_with(r#"","e":"AQAB"}]}"#), "{set}");
+    }
+
+    #[test]
     fn token_signatures_are_bare_numbers() {
         let key = PrivateKey::generate().unwrap();
         let signature = key.sign_token(b"words").unwrap();

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::GROUP;
 use super::cover::{compact, covers};
-use super::index::{ObjectKind, RbacIndex, RoleReference, UnresolvedRole, join_errors};
+use super::grant::RoleReference;
+use super::index::{ObjectKind, RbacIndex, UnresolvedRole, join_errors};
 use super::rule::{Rule, quote_list};
 use crate::attributes::{Attributes, ResourceAttributes};
 use crate::authorizer::Authorizer;
