@@ -140,13 +140,14 @@ impl Segment {
         if !self.reserving || end <= self.reserved {
             return;
         }
+        // Where a reservation failed, frames have been written behind the reserved space since; those must stay.
+        let start = self.reserved.max(self.length);
         let (target, result) = if frame <= ZERO_FRAME_MAX_BYTES {
             let target = (end / ZERO_BYTES + 1) * ZERO_BYTES;
-            let zeros = vec![0; (target - self.reserved) as usize];
-            (target, self.file.write_all_at(&zeros, self.reserved))
+            (target, self.file.write_all_at(&vec![0; (target - start) as usize], start))
         } else {
             let target = (end / RESERVE_BYTES + 1) * RESERVE_BYTES;
-            (target, self.file.reserve(self.reserved, target))
+            (target, self.file.reserve(start, target))
         };
         match result {
             Ok(()) => self.reserved = target,

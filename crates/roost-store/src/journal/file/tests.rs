@@ -131,6 +131,22 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+#[test]
+fn a_reservation_that_failed_does_not_overwrite_what_came_after_it() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let faults = Arc::new(Faults::default());
+    let disk = Box::new(FaultyDisk(Arc::clone(&faults)));
+    let journal = FileJournal::open_on(disk, directory.path(), FileOptions::default()).unwrap();
+    let store = Store::open(journal, Options::default()).unwrap();
+    faults.plan(Some((0, 1)));
+    for name in 0..3 {
+        runtime.block_on(store.commit(vec![write(name, "kept".into())])).unwrap();
+    }
+    let (_copy, copied) = open_copy(directory.path());
+    assert_eq!(contents(&copied), contents(&store));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
