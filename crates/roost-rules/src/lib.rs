@@ -11,6 +11,7 @@ mod admission;
 pub mod check;
 mod cluster;
 pub mod core;
+mod devices;
 pub mod fill;
 mod flow_control;
 pub mod network;
@@ -136,6 +137,7 @@ static TABLES: &[&[Rules]] = &[
     cluster::TABLE,
     admission::TABLE,
     flow_control::TABLE,
+    devices::TABLE,
     workloads::TABLE,
 ];
 

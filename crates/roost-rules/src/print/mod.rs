@@ -119,7 +119,7 @@ impl Printer {
         let Some(members) = TYPES.get(name) else { return self.text.push_str(&value.to_string()) };
         // Metadata is part of the structure that has it.
         let source = |member: &Member| match &value[&member.key] {
-            Value::Null if name == "PodTemplateSpec" => &value["metadata"][&member.key],
+            Value::Null if name.ends_with("TemplateSpec") => &value["metadata"][&member.key],
             found => found,
         };
         let shown = members.iter().filter(|member| !member.omits_empty || !is_empty(source(member)));

@@ -1,0 +1,53 @@
+//! Devices: what drivers offer, what pods claim, and what was given. Expressions are compiled elsewhere.
+
+mod claim;
+mod list;
+mod slice;
+mod status;
+
+use crate::{Generation, Rules, drop_status, keep_status};
+
+const GROUP: &str = "resource.k8s.io";
+
+pub(crate) static TABLE: &[Rules] = &[
+    Rules {
+        group: GROUP,
+        kind: "ResourceClaim",
+        defaults: claim::defaults,
+        prepare_create: drop_status,
+        prepare_update: keep_status,
+        prepare_status_update: status::prepare_update,
+        validate: claim::validate,
+        validate_update: claim::validate_update,
+        validate_status_update: status::validate_update,
+        ..Rules::NONE
+    },
+    Rules {
+        group: GROUP,
+        kind: "ResourceClaimTemplate",
+        defaults: claim::template_defaults,
+        validate: claim::validate_template,
+        validate_update: claim::validate_template_update,
+        ..Rules::NONE
+    },
+    Rules {
+        group: GROUP,
+        kind: "DeviceClass",
+        generation: Generation::Spec,
+        validate: |class, errors| claim::validate_class(class, None, errors),
+        validate_update: |new, old, errors| claim::validate_class(new, Some(old), errors),
+        ..Rules::NONE
+    },
+    Rules {
+        group: GROUP,
+        kind: "ResourceSlice",
+        prepare_create: |slice| slice::drop_disabled(slice, None),
+        prepare_update: |new, old| slice::drop_disabled(new, Some(old)),
+        stamp: slice::stamp,
+        generation: Generation::Spec,
+        validate: |slice, errors| slice::validate(slice, None, errors),
+        validate_update: |new, old, errors| slice::validate(new, Some(old), errors),
+        warnings: slice::warnings,
+        ..Rules::NONE
+    },
+];
