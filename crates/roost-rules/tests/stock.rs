@@ -180,3 +180,18 @@ fn run(file: &str, cases: &str) {
 fn new_pods() {
     run("pods", include_str!("stock/pod_create.json"));
 }
+
+#[test]
+fn changed_pods() {
+    run("changed pods", include_str!("stock/pod_update.json"));
+}
+
+#[test]
+fn new_workloads() {
+    run("new workloads", include_str!("stock/workload_create.json"));
+}
+
+#[test]
+fn changed_workloads() {
+    run("changed workloads", include_str!("stock/workload_update.json"));
+}

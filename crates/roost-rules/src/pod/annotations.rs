@@ -134,8 +134,10 @@ fn agree(subject: &str, annotation: &str, profile: &Spot<'_>, reported_as: &Spot
     }
 }
 
-/// Checks what an update does to annotations that must stay.
-pub(super) fn validate_update(new: &Value, old: &Value, path: &Path<'_>, errors: &mut Errors) {
+/// Checks what an update does to annotations that must stay, and then all of them once more.
+pub(super) fn validate_update(new: &Spot<'_>, old: &Value, options: &Options, errors: &mut Errors) {
+    let meta = new.field("metadata");
+    let path = meta.path.child("annotations");
     let report = |key: &str, what: &str, errors: &mut Errors| {
         if key.starts_with(APP_ARMOR) {
             errors.push(Error::forbidden(&path.key(key), format!("may not {what} AppArmor annotations")));
@@ -144,16 +146,18 @@ pub(super) fn validate_update(new: &Value, old: &Value, path: &Path<'_>, errors:
             errors.push(Error::forbidden(&path.key(key), format!("may not {what} mirror pod annotation")));
         }
     };
-    for (key, value) in old["annotations"].as_object().into_iter().flatten() {
-        if new["annotations"].get(key) != Some(value) {
+    let (now, before) = (&meta.value["annotations"], &old["metadata"]["annotations"]);
+    for (key, value) in before.as_object().into_iter().flatten() {
+        if now.get(key) != Some(value) {
             report(key, "remove or update", errors);
         }
     }
-    for (key, _) in new["annotations"].as_object().into_iter().flatten() {
-        if old["annotations"].get(key).is_none() {
+    for (key, _) in now.as_object().into_iter().flatten() {
+        if before.get(key).is_none() {
             report(key, "add", errors);
         }
     }
+    validate(meta.value, &new.field("spec"), &path, options, errors);
 }
 
 /// The profile field that an AppArmor annotation stands for, if it is one that validates.

@@ -34,7 +34,12 @@ pub(super) fn ephemeral(source: &Spot<'_>, errors: &mut Errors) {
         errors.push(Error::required(&template.path, ""));
         return;
     }
-    let meta = template.field("metadata");
+    validate_template_metadata(&template.field("metadata"), errors);
+    validate_spec(&template.field("spec"), errors);
+}
+
+/// Checks the metadata of a template, which has no identity.
+pub(crate) fn validate_template_metadata(meta: &Spot<'_>, errors: &mut Errors) {
     metadata::validate_annotations(&meta.value["annotations"], &meta.path.child("annotations"), errors);
     metadata::validate_labels(&meta.value["labels"], &meta.path.child("labels"), errors);
     for (name, reported_as) in OTHER_METADATA {
@@ -42,7 +47,6 @@ pub(super) fn ephemeral(source: &Spot<'_>, errors: &mut Errors) {
             errors.push(Error::forbidden(&meta.path.child(reported_as), "cannot be set"));
         }
     }
-    validate_spec(&template.field("spec"), errors);
 }
 
 /// Checks the spec of a claim.

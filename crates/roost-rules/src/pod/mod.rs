@@ -29,7 +29,7 @@ use crate::check::{Field, Spot, elements, text};
 use crate::{Generation, Rules};
 use spec::{Options, PodIdentity};
 
-pub(crate) use claim::validate_spec as validate_claim_spec;
+pub(crate) use claim::{validate_spec as validate_claim_spec, validate_template_metadata};
 pub(crate) use defaults::{fill_block_volume, fill_claim_spec, fill_template};
 pub(crate) use prepare::drop_disabled_template;
 pub(crate) use resources::validate_overhead;

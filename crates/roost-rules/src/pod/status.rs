@@ -1,9 +1,10 @@
 //! What kubelets and schedulers may write into the status of a pod.
 
-use roost_object::field::{Error, Errors, Path};
+use roost_object::field::{Error, Errors};
 use roost_object::{Value, names};
 
 use super::annotations;
+use super::spec::Options;
 use crate::check::Check::{Between, Each, OneOf, Required};
 use crate::check::{Check, Field, Spot, elements, text};
 use crate::{address, print};
@@ -15,9 +16,12 @@ const TERMINATED_STAYS: &str = "may not be transitioned to non-terminated state"
 
 /// Checks an update of a pod's status.
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
-    let meta = Path::new("metadata");
-    annotations::validate_update(&new["metadata"], &old["metadata"], &meta.child("annotations"), errors);
     let root = Spot::root(new);
+    let options = Options {
+        allow_invalid_deletion_cost: annotations::has_invalid_deletion_cost(&old["metadata"]),
+        ..Options::default().for_pod()
+    };
+    annotations::validate_update(&root, old, &options, errors);
     let status = root.field("status");
     let before = &old["status"];
     validate_conditions(&status.field("conditions"), errors);

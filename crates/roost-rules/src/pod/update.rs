@@ -31,9 +31,8 @@ pub(super) fn validate_now(new: &Value, old: &Value, errors: &mut Errors) -> Opt
 /// Checks an update of a pod.
 pub(super) fn validate(new: &Value, old: &Value, errors: &mut Errors) {
     let options = validate_now(new, old, errors);
-    let meta = Path::new("metadata");
-    annotations::validate_update(&new["metadata"], &old["metadata"], &meta.child("annotations"), errors);
     let root = Spot::root(new);
+    annotations::validate_update(&root, old, &options, errors);
     let spec = root.field("spec");
     for list in ["containers", "initContainers"] {
         if validate_containers(&spec.field(list), &old["spec"][list], errors).is_break() {
@@ -200,9 +199,8 @@ fn has_only_additions(new: &Value, old: &Value) -> bool {
 
 /// Checks an update of the ephemeral containers of a pod: there can only be more of them.
 pub fn validate_ephemeral_containers(new: &Value, old: &Value, errors: &mut Errors) {
-    validate_now(new, old, errors);
-    let meta = Path::new("metadata");
-    annotations::validate_update(&new["metadata"], &old["metadata"], &meta.child("annotations"), errors);
+    let options = validate_now(new, old, errors);
+    annotations::validate_update(&Spot::root(new), old, &options, errors);
     if old["metadata"]["annotations"].get(MIRROR).is_some() {
         errors.clear();
         errors.push(Error::forbidden(&Path::ROOT.key(""), "static pods do not support ephemeral containers"));

@@ -22,28 +22,15 @@ const UID_LABELS: [&str; 2] = ["controller-uid", "batch.kubernetes.io/controller
 pub(super) const RULES: Rules = Rules {
     group: "batch",
     kind: "Job",
-    defaults: |job| {
-        let template_labels = job["spec"]["template"]["metadata"].get("labels").cloned();
-        fill_spec(job.at_or_empty("spec"));
-        let meta = job.at_or_empty("metadata");
-        if let Some(labels) = template_labels.filter(|labels| !labels.is_null())
-            && meta["labels"].as_object().is_none_or(serde_json::Map::is_empty)
-        {
-            meta["labels"] = labels;
-        }
-        let spec = job.at_or_empty("spec");
-        spec.fill("completionMode", "NonIndexed");
-        spec.fill("suspend", false);
-        let replacement = if spec["podFailurePolicy"].is_null() { "TerminatingOrFailed" } else { "Failed" };
-        spec.fill("podReplacementPolicy", replacement);
-        spec.fill("manualSelector", false);
-    },
+    defaults: fill,
     prepare_create: |new| {
         generate_selector(new);
+        share_labels(new);
         drop_status(new);
         pod::drop_disabled_template(new.at_or_empty("spec"), "template");
     },
     prepare_update: |new, old| {
+        new.at_or_empty("metadata").drop_field(SHARES_LABELS);
         keep_status(new, old);
         pod::drop_disabled_template(new.at_or_empty("spec"), "template");
     },
@@ -60,15 +47,39 @@ pub(super) const RULES: Rules = Rules {
     ..Rules::NONE
 };
 
-/// Fills up what jobs and the templates in cron jobs have in common: a job's own defaults come only with the job.
-fn fill_spec(spec: &mut Value) {
+/// A job without labels shares the map of labels with its template, so that what is added to the one shows in the other.
+/// This empty field of the metadata, which nobody sets any more, remembers that from defaulting until creation.
+const SHARES_LABELS: &str = "selfLink";
+
+fn fill(job: &mut Value) {
+    let template_labels = job["spec"]["template"]["metadata"]["labels"].clone();
+    let meta = job.at_or_empty("metadata");
+    if template_labels.is_object() && meta["labels"].as_object().is_none_or(serde_json::Map::is_empty) {
+        meta["labels"] = template_labels;
+        meta[SHARES_LABELS] = "".into();
+    }
+    let spec = job.at_or_empty("spec");
     if spec["completions"].is_null() && spec["parallelism"].is_null() {
         spec["completions"] = 1.into();
     }
     spec.fill("parallelism", 1);
     let by_index = !spec["backoffLimitPerIndex"].is_null();
     spec.fill("backoffLimit", if by_index { i64::from(i32::MAX) } else { 6 });
+    spec.fill("completionMode", "NonIndexed");
+    spec.fill("suspend", false);
+    let replacement = if spec["podFailurePolicy"].is_null() { "TerminatingOrFailed" } else { "Failed" };
+    spec.fill("podReplacementPolicy", replacement);
+    spec.fill("manualSelector", false);
     fill_template_of_job(spec);
+}
+
+fn share_labels(job: &mut Value) {
+    let labels = job["spec"]["template"]["metadata"]["labels"].clone();
+    let meta = job.at_or_empty("metadata");
+    if meta[SHARES_LABELS] == "" {
+        meta["labels"] = labels;
+    }
+    meta.drop_field(SHARES_LABELS);
 }
 
 /// Fills up what lies below the spec of a job.
