@@ -95,7 +95,7 @@ impl<'a> Spot<'a> {
     }
 
     /// An element of this list.
-    pub fn element<'b>(&'b self, index: usize) -> Spot<'b> {
+    pub fn element(&self, index: usize) -> Spot<'_> {
         Spot { value: &self.value[index], path: self.path.index(index) }
     }
 
@@ -176,7 +176,6 @@ impl<'a> Spot<'a> {
 
     fn check_one(&self, check: &Check, errors: &mut Errors) {
         match check {
-            Check::Required | Check::RequiredBecause(_) => {}
             Check::OneOf(words) => {
                 if !words.contains(&self.text()) {
                     errors.push(Error::not_supported(&self.path, self.text(), words));
@@ -184,7 +183,7 @@ impl<'a> Spot<'a> {
             }
             Check::NonNegative if self.number() < 0 => self.invalid(NOT_NEGATIVE, errors),
             Check::Positive if self.number() <= 0 => self.invalid("must be greater than zero", errors),
-            Check::NonNegative | Check::Positive => {}
+            Check::Required | Check::RequiredBecause(_) | Check::NonNegative | Check::Positive => {}
             Check::Between(low, high) => {
                 if !(*low..=*high).contains(&self.number()) {
                     self.invalid(names::out_of_range(*low, *high), errors);
@@ -225,15 +224,11 @@ impl<'a> Spot<'a> {
 
     /// Checks the number or name of a port, missing or not.
     pub fn port(&self, errors: &mut Errors) {
-        match self.value {
-            Value::String(name) => self.text_passes(|_| names::is_port_name(name), errors),
-            _ => {
-                let number = self.number();
-                errors.extend(
-                    names::is_port_number(number).into_iter().map(|words| Error::invalid(&self.path, number, words)),
-                );
-            }
+        if let Value::String(name) = self.value {
+            return self.text_passes(|_| names::is_port_name(name), errors);
         }
+        let number = self.number();
+        errors.extend(names::is_port_number(number).into_iter().map(|words| Error::invalid(&self.path, number, words)));
     }
 }
 
@@ -323,7 +318,7 @@ pub fn label_selector(selector: &Spot<'_>, values: SelectorValues, errors: &mut 
         let operator = expression.field("operator");
         match operator.text() {
             "In" | "NotIn" if !operands.filled() => {
-                errors.push(Error::required(&operands.path, "must be specified when `operator` is 'In' or 'NotIn'"))
+                errors.push(Error::required(&operands.path, "must be specified when `operator` is 'In' or 'NotIn'"));
             }
             "Exists" | "DoesNotExist" if operands.filled() => {
                 operands.forbidden("may not be specified when `operator` is 'Exists' or 'DoesNotExist'", errors);

@@ -78,7 +78,7 @@ fn set_if(object: &mut Value, name: &str, missing: impl Fn(&Value) -> bool, valu
 
 /// Writes the quantities of a resource list as the API prints them, rounded up to thousandths.
 pub fn round_resource_list(list: Option<&mut Value>) {
-    let Some(Value::Object(map)) = list else { return };
+    let Some(map) = list.and_then(Value::as_object_mut) else { return };
     for value in map.values_mut() {
         let Ok(mut quantity) = Quantity::from_value(value) else { continue };
         quantity.round_up_to_milli();

@@ -160,7 +160,7 @@ pub(super) fn validate_update(new: &Spot<'_>, old: &Value, options: &Options, er
     validate(meta.value, &new.field("spec"), &path, options, errors);
 }
 
-/// The profile field that an AppArmor annotation stands for, if it is one that validates.
+/// The profile field that an `AppArmor` annotation stands for, if it is one that validates.
 pub(super) fn app_armor_profile(annotation: &str) -> Option<Value> {
     let profile = match annotation {
         "unconfined" => serde_json::json!({"type": "Unconfined"}),

@@ -69,7 +69,9 @@ fn drop_old_annotations(holder: &mut Value) {
     if let Some(meta) = holder.at("metadata")
         && let Some(annotations) = meta.at("annotations")
     {
-        OLD.iter().for_each(|name| annotations.drop_field(name));
+        for name in OLD {
+            annotations.drop_field(name);
+        }
     }
 }
 
@@ -261,7 +263,7 @@ fn fill_pod_level_resources(spec: &mut Value) {
             }
         }
     }
-    if !spec["resources"]["limits"].as_object().is_some_and(|limits| !limits.is_empty()) {
+    if spec["resources"]["limits"].as_object().is_none_or(serde_json::Map::is_empty) {
         return;
     }
     let requests: Vec<(String, Quantity)> = resources::aggregate_container_requests(spec).into_iter().collect();

@@ -110,7 +110,7 @@ fn merge_label_keys(pod: &mut Value) {
     spec.each("topologySpreadConstraints").for_each(merge);
 }
 
-/// AppArmor profiles were annotations once; kubelets now look for fields.
+/// `AppArmor` profiles were annotations once; kubelets now look for fields.
 fn profiles_from_annotations(pod: &mut Value) {
     let annotations = match &pod["metadata"]["annotations"] {
         Value::Object(annotations) if annotations.keys().any(|key| key.starts_with(APP_ARMOR)) => annotations.clone(),

@@ -72,18 +72,15 @@ pub(super) fn field_reference(reference: &Spot<'_>, allowed: &[&str], errors: &m
         path.invalid(format!("error converting fieldPath: {problem}"), errors);
         return;
     }
-    match subscript {
-        Some((base, key)) => {
-            let key = if base == "metadata.annotations" { key.to_lowercase() } else { key.to_owned() };
-            let sentences = names::is_qualified_name(&key);
-            errors.extend(sentences.into_iter().map(|words| Error::invalid(&reference.path, key.as_str(), words)));
-        }
-        None => {
-            let label = if label == "spec.host" { "spec.nodeName" } else { label };
-            if !allowed.contains(&label) {
-                errors.push(Error::not_supported(&path.path, label, allowed));
-            }
-        }
+    if let Some((base, key)) = subscript {
+        let key = if base == "metadata.annotations" { key.to_lowercase() } else { key.to_owned() };
+        let sentences = names::is_qualified_name(&key);
+        errors.extend(sentences.into_iter().map(|words| Error::invalid(&reference.path, key.as_str(), words)));
+        return;
+    }
+    let label = if label == "spec.host" { "spec.nodeName" } else { label };
+    if !allowed.contains(&label) {
+        errors.push(Error::not_supported(&path.path, label, allowed));
     }
 }
 

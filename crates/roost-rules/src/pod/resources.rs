@@ -191,11 +191,10 @@ fn validate_name_and_amounts(requirements: &Spot<'_>, asker: Asker, options: &Op
                 let words = format!("must be less than or equal to {name} limit of {limit}");
                 errors.push(Error::invalid(&requests.path, amount.to_string(), words));
             }
-            Some(_) => {}
             None if !resource::may_overcommit(name) => {
                 errors.push(Error::required(&limits.path, "Limit must be set for non overcommitable resources"));
             }
-            None => {}
+            Some(_) | None => {}
         }
         check_pages(name, &amount, spot, errors);
     });

@@ -14,7 +14,7 @@ use crate::print;
 
 const USER_OR_GROUP: &[Check] = &[Between(0, i32::MAX as i64)];
 
-/// The three kinds of profile that seccomp and AppArmor know.
+/// The three kinds of profile that seccomp and `AppArmor` know.
 const PROFILE_TYPES: &[&str] = &["Localhost", "RuntimeDefault", "Unconfined"];
 
 /// Checks the security context of a container.
