@@ -46,11 +46,13 @@ const NAME_MAX_BYTES: usize = u16::MAX as usize;
 const COMMIT_MAX_BYTES: usize = 128 << 20;
 
 impl Write {
-    pub(crate) fn value_bytes(&self) -> usize {
-        match &self.operation {
+    /// What the write takes in a journal, with room for what a journal adds.
+    pub(crate) fn size(&self) -> usize {
+        let value = match &self.operation {
             Operation::Put(value) => value.len(),
             Operation::Delete => 0,
-        }
+        };
+        value + self.name.len() + self.collection.as_str().len() + 32
     }
 
     /// Refuses what no journal could keep.
@@ -60,7 +62,7 @@ impl Write {
             if write.name.len().max(write.collection.as_str().len()) > NAME_MAX_BYTES {
                 return Err(StorageError::new(format!("a name is longer than {NAME_MAX_BYTES} bytes")));
             }
-            bytes += write.value_bytes() + write.name.len() + write.collection.as_str().len();
+            bytes += write.size();
         }
         if bytes > COMMIT_MAX_BYTES {
             return Err(StorageError::new(format!(

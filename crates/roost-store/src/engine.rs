@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use parking_lot::{Mutex, RwLock};
 
-use crate::state::State;
+use crate::state::{Garbage, State};
 use crate::wakeups::Wakeups;
 use crate::{Event, Options, Revision, Size, StorageError};
 
@@ -38,7 +38,7 @@ impl Engine {
     }
 
     /// Makes changes visible that were decided from the state as it is, and wakes nobody yet.
-    pub(crate) fn publish(&self, state: &mut State, events: &[Arc<Event>]) -> Vec<Arc<Event>> {
+    pub(crate) fn publish(&self, state: &mut State, events: &[Arc<Event>]) -> Garbage {
         let now = self.now();
         state.publish(events, now);
         for event in events.iter().filter(|event| event.drops_tenant()) {

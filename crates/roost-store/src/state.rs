@@ -96,6 +96,13 @@ struct DroppedTenant {
     collections: BTreeMap<Collection, Contents>,
 }
 
+/// What is no longer needed, to be dropped after the lock is released: freeing it takes longer than removing it.
+#[must_use = "it is dropped after the lock is released"]
+pub(crate) struct Garbage {
+    _events: Vec<Arc<Event>>,
+    _tenants: Vec<DroppedTenant>,
+}
+
 /// Everything readers see, under one lock.
 pub(crate) struct State {
     pub(crate) revision: Revision,
@@ -203,9 +210,8 @@ impl State {
         }
     }
 
-    /// Removes the oldest events that the options no longer ask for, at most `budget` of them, and returns them so that
-    /// their memory is freed outside of the lock.
-    pub(crate) fn trim(&mut self, options: &Options, now: i64, budget: usize) -> Vec<Arc<Event>> {
+    /// Removes the oldest events that the options no longer ask for, at most `budget` of them.
+    pub(crate) fn trim(&mut self, options: &Options, now: i64, budget: usize) -> Garbage {
         let horizon = now.saturating_sub(i64::try_from(options.history_age.as_millis()).unwrap_or(i64::MAX));
         let mut aged = self.compacted;
         while let Some(age) = self.ages.front().filter(|age| age.latest <= horizon) {
@@ -224,18 +230,16 @@ impl State {
             }
             removed.extend(self.remove_oldest());
         }
-        self.forget_old_drops();
-        removed
+        Garbage { _events: removed, _tenants: self.forget_old_drops() }
     }
 
     /// Removes history up to and including a revision, whatever the options say.
-    pub(crate) fn trim_to(&mut self, mark: Revision) -> Vec<Arc<Event>> {
+    pub(crate) fn trim_to(&mut self, mark: Revision) -> Garbage {
         let mut removed = Vec::new();
         while self.log.front().is_some_and(|event| event.revision <= mark) {
             removed.extend(self.remove_oldest());
         }
-        self.forget_old_drops();
-        removed
+        Garbage { _events: removed, _tenants: self.forget_old_drops() }
     }
 
     /// The state at the compaction mark, to be written out while this state goes on.
@@ -330,9 +334,9 @@ impl State {
         Some(event)
     }
 
-    fn forget_old_drops(&mut self) {
+    fn forget_old_drops(&mut self) -> Vec<DroppedTenant> {
         let old = self.dropped.partition_point(|dropped| dropped.revision <= self.compacted);
-        self.dropped.drain(..old);
+        self.dropped.drain(..old).collect()
     }
 
     fn note_age(&mut self, now: i64) {

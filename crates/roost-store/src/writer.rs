@@ -13,9 +13,6 @@ use crate::journal::{Batch, Journal, unix_milliseconds};
 use crate::plan::Plan;
 use crate::{CommitError, Event, Revision, StorageError, Write};
 
-/// A batch is written when its values are larger than this, so that one sync never takes long.
-const BATCH_BYTES: usize = 8 << 20;
-
 /// Half of the time that a sync takes, but at most half of this, is waited for a batch to become as large as the last one.
 const GATHER_MAX: Duration = Duration::from_micros(500);
 
@@ -138,13 +135,15 @@ impl Writer {
         let engine = Arc::clone(&self.engine);
         let state = engine.state.read();
         let mut plan = Plan::new(&state);
-        let mut bytes = size_of_values(&writes);
+        let limit = self.journal.batch_bytes();
+        let mut bytes = size(&writes);
         answers.push((reply, plan.add(writes)));
-        while bytes < BATCH_BYTES
-            && let Some(Request::Commit { .. }) = queued.front()
-            && let Some(Request::Commit { writes, reply }) = queued.pop_front()
-        {
-            bytes += size_of_values(&writes);
+        while let Some(Request::Commit { writes, .. }) = queued.front() {
+            bytes += size(writes);
+            if bytes > limit {
+                break;
+            }
+            let Some(Request::Commit { writes, reply }) = queued.pop_front() else { break };
             answers.push((reply, plan.add(writes)));
         }
         let events = plan.into_events();
@@ -254,6 +253,6 @@ fn wait(queue: &Receiver<Request>, idle_work: bool) -> Option<Request> {
     if idle_work { queue.recv_timeout(IDLE_INTERVAL).ok() } else { queue.recv().ok() }
 }
 
-fn size_of_values(writes: &[Write]) -> usize {
-    writes.iter().map(Write::value_bytes).sum()
+fn size(writes: &[Write]) -> usize {
+    writes.iter().map(Write::size).sum()
 }

@@ -1,6 +1,7 @@
 //! Owns the contract between the writer and what makes its batches durable.
 
 pub mod file;
+pub(crate) mod frame;
 mod open;
 mod replay;
 mod snapshot;
@@ -35,6 +36,11 @@ pub trait Journal: Send + 'static {
     /// Makes a batch durable before it returns. After an error the batch must not be found by a later `load` together with
     /// later batches: the next call carries the same revisions again, with other changes.
     fn append(&mut self, batch: Batch<'_>) -> Result<(), StorageError>;
+
+    /// A batch is not made larger than this, unless it is a single commit. It bounds how long one sync takes.
+    fn batch_bytes(&self) -> usize {
+        8 << 20
+    }
 
     /// Whether a compaction at this mark would free enough to be worth the work of writing a snapshot.
     fn worth_compacting(&self, mark: Revision) -> bool;

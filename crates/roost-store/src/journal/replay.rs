@@ -127,7 +127,7 @@ impl<'a> Replay<'a> {
 
     /// Lets go of history that is too old already. Called now and then, so that opening needs no more memory than running.
     pub fn trim(&mut self) {
-        self.state.trim(self.options, 0, usize::MAX);
+        drop(self.state.trim(self.options, 0, usize::MAX));
     }
 
     fn change(

@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use super::directory::{Listing, segment_path};
 use super::disk::Disk;
-use super::format::{FileHeader, FrameHeader, FrameKind, Item, Items, LOG_MAGIC};
+use super::header::{FileHeader, LOG_MAGIC};
 use super::reader::{Frame, FrameReader, Tail};
 use super::segment::Segment;
 use super::{ClosedSegment, StoreIdentity, snapshot};
 use crate::Revision;
+use crate::journal::frame::{FrameHeader, FrameKind, Item, Items};
 use crate::journal::{OpenError, Replay};
 use crate::state::FIRST_REVISION;
 

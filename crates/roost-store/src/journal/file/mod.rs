@@ -2,7 +2,7 @@
 
 mod directory;
 mod disk;
-mod format;
+mod header;
 mod load;
 mod lock;
 mod reader;
@@ -23,9 +23,9 @@ use parking_lot::Mutex;
 
 use self::directory::sync_directory;
 use self::disk::{Disk, RealDisk};
-use self::format::{FRAME_MAX_BYTES, FrameBuilder, FrameKind};
 use self::lock::DirectoryLock;
 use self::segment::{AppendError, Segment};
+use super::frame::{FRAME_MAX_BYTES, FrameBuilder, FrameKind};
 use super::{Batch, Completion, Journal, OpenError, Replay, Snapshot};
 use crate::{Revision, StorageError};
 

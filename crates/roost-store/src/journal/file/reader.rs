@@ -4,10 +4,9 @@ use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::format::{
-    FILE_HEADER_BYTES, FORMAT_VERSION, FRAME_HEADER_BYTES, FRAME_MAX_BYTES, FileHeader, FrameHeader, find_frame,
-};
+use super::header::{FILE_HEADER_BYTES, FORMAT_VERSION, FileHeader};
 use crate::journal::OpenError;
+use crate::journal::frame::{FRAME_HEADER_BYTES, FRAME_MAX_BYTES, FrameHeader, find_frame};
 
 /// Reading ahead so much makes loading one long sequential read.
 const BUFFER_BYTES: usize = 1 << 20;

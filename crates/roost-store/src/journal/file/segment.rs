@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use super::directory::{finish, segment_path, unfinished_path};
 use super::disk::{Disk, DiskFile};
-use super::format::{FILE_HEADER_BYTES, FORMAT_VERSION, FileHeader, FrameBuilder, FrameKind, LOG_MAGIC};
+use super::header::{FILE_HEADER_BYTES, FORMAT_VERSION, FileHeader, LOG_MAGIC};
 use super::{StoreIdentity, random_number};
 use crate::Revision;
+use crate::journal::frame::{FrameBuilder, FrameKind};
 use crate::journal::unix_milliseconds;
 
 /// Small frames go into space that was filled with zeros before, so much at a time: a sync of blocks that were written

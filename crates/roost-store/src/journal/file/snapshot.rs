@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use bytes::Bytes;
 
 use super::directory::{finish, snapshot_path, unfinished_path};
-use super::format::{FORMAT_VERSION, FileHeader, FrameBuilder, FrameKind, Item, Items, SNAPSHOT_MAGIC};
+use super::header::{FORMAT_VERSION, FileHeader, SNAPSHOT_MAGIC};
 use super::reader::{Frame, FrameReader};
 use super::{StoreIdentity, random_number};
+use crate::journal::frame::{FrameBuilder, FrameKind, Item, Items};
 use crate::journal::{OpenError, Replay, Snapshot, unix_milliseconds};
 use crate::{Collection, Entry};
 

@@ -1,26 +1,18 @@
-//! Owns the bytes of the store's files: headers, frames and records. `docs/formats/store.md` describes them for people.
+//! Owns the bytes of frames and records, which every journal of ours is made of. `docs/formats/store.md` describes them for
+//! people.
 //!
 //! All numbers are little-endian.
 
-use crate::journal::Record;
+use super::Record;
 use crate::{Event, Revision};
-
-/// The first bytes of a segment of the log.
-pub(super) const LOG_MAGIC: [u8; 8] = *b"ROOSTLOG";
-/// The first bytes of a snapshot.
-pub(super) const SNAPSHOT_MAGIC: [u8; 8] = *b"ROOSTSNP";
-/// Raised when a program that knows only the older one would misread the files.
-pub(super) const FORMAT_VERSION: u32 = 1;
-/// A file header fills a cache line, with room for what later versions need.
-pub(super) const FILE_HEADER_BYTES: usize = 64;
 
 /// The first byte cannot occur in UTF-8, so stored text is never mistaken for the start of a frame.
 const FRAME_MAGIC: [u8; 4] = [0xF5, b'r', b's', b't'];
-pub(super) const FRAME_HEADER_BYTES: usize = 40;
+pub(crate) const FRAME_HEADER_BYTES: usize = 40;
 
 /// A frame of the log holds one batch. It is bounded so that a damaged length cannot ask for all memory; the writer splits
 /// batches far below this, so only one huge commit can come near.
-pub(super) const FRAME_MAX_BYTES: usize = 256 << 20;
+pub(crate) const FRAME_MAX_BYTES: usize = 256 << 20;
 
 const RECORD_PUT: u8 = 1;
 const RECORD_DELETE: u8 = 2;
@@ -30,7 +22,7 @@ const RECORD_OBJECT: u8 = 5;
 
 /// What a frame is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FrameKind {
+pub(crate) enum FrameKind {
     /// A batch of changes.
     Batch = 1,
     /// The log goes on in the next segment, which exists.
@@ -49,61 +41,21 @@ impl FrameKind {
     }
 }
 
-/// What every file begins with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FileHeader {
-    pub(super) magic: [u8; 8],
-    pub(super) version: u32,
-    /// The same in all files of one store, so that files of two stores cannot be mixed.
-    pub(super) store: [u8; 16],
-    /// The first revision of a segment, or the revision of a snapshot.
-    pub(super) revision: Revision,
-    /// Random per file and part of every checksum in it, so that neither blocks of an older file nor bytes that somebody
-    /// stored can pass for a frame.
-    pub(super) salt: u32,
-}
-
-impl FileHeader {
-    pub(super) fn encode(&self) -> [u8; FILE_HEADER_BYTES] {
-        let mut bytes = [0; FILE_HEADER_BYTES];
-        bytes[..8].copy_from_slice(&self.magic);
-        bytes[8..12].copy_from_slice(&self.version.to_le_bytes());
-        bytes[12..28].copy_from_slice(&self.store);
-        bytes[28..36].copy_from_slice(&self.revision.to_le_bytes());
-        bytes[36..40].copy_from_slice(&self.salt.to_le_bytes());
-        let checksum = crc32c::crc32c(&bytes[..60]);
-        bytes[60..].copy_from_slice(&checksum.to_le_bytes());
-        bytes
-    }
-
-    /// None when the checksum does not fit.
-    pub(super) fn decode(bytes: &[u8; FILE_HEADER_BYTES]) -> Option<Self> {
-        let header = Self {
-            magic: array(bytes, 0),
-            version: u32::from_le_bytes(array(bytes, 8)),
-            store: array(bytes, 12),
-            revision: u64::from_le_bytes(array(bytes, 28)),
-            salt: u32::from_le_bytes(array(bytes, 36)),
-        };
-        (crc32c::crc32c(&bytes[..60]) == u32::from_le_bytes(array(bytes, 60))).then_some(header)
-    }
-}
-
 /// What every frame begins with. It has a checksum of its own, so that a length can be trusted before the payload is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameHeader {
-    pub(super) payload_checksum: u32,
-    pub(super) length: u32,
+pub(crate) struct FrameHeader {
+    pub(crate) payload_checksum: u32,
+    pub(crate) length: u32,
     /// The revision of the first record.
-    pub(super) revision: Revision,
+    pub(crate) revision: Revision,
     /// Milliseconds since 1970.
-    pub(super) time: u64,
-    pub(super) count: u32,
-    pub(super) kind: FrameKind,
+    pub(crate) time: u64,
+    pub(crate) count: u32,
+    pub(crate) kind: FrameKind,
 }
 
 impl FrameHeader {
-    pub(super) fn encode(&self, salt: u32) -> [u8; FRAME_HEADER_BYTES] {
+    pub(crate) fn encode(&self, salt: u32) -> [u8; FRAME_HEADER_BYTES] {
         let mut bytes = [0; FRAME_HEADER_BYTES];
         bytes[..4].copy_from_slice(&FRAME_MAGIC);
         bytes[8..12].copy_from_slice(&self.payload_checksum.to_le_bytes());
@@ -118,7 +70,7 @@ impl FrameHeader {
     }
 
     /// None when this is no frame of the file with this salt.
-    pub(super) fn decode(bytes: &[u8; FRAME_HEADER_BYTES], salt: u32) -> Option<Self> {
+    pub(crate) fn decode(bytes: &[u8; FRAME_HEADER_BYTES], salt: u32) -> Option<Self> {
         if bytes[..4] != FRAME_MAGIC || crc32c::crc32c_append(salt, &bytes[8..]) != u32::from_le_bytes(array(bytes, 4))
         {
             return None;
@@ -135,14 +87,14 @@ impl FrameHeader {
 }
 
 /// The first place of a frame's header in these bytes.
-pub(super) fn find_frame(bytes: &[u8], salt: u32) -> Option<usize> {
+pub(crate) fn find_frame(bytes: &[u8], salt: u32) -> Option<usize> {
     bytes.windows(FRAME_HEADER_BYTES).position(|window| {
         window[0] == FRAME_MAGIC[0] && window.try_into().is_ok_and(|header| FrameHeader::decode(header, salt).is_some())
     })
 }
 
 /// Builds one frame: begin, records, finish.
-pub(super) struct FrameBuilder {
+pub(crate) struct FrameBuilder {
     bytes: Vec<u8>,
     start: usize,
     count: u32,
@@ -150,17 +102,17 @@ pub(super) struct FrameBuilder {
 
 impl FrameBuilder {
     /// Appends a frame to these bytes.
-    pub(super) fn new(mut bytes: Vec<u8>) -> Self {
+    pub(crate) fn new(mut bytes: Vec<u8>) -> Self {
         let start = bytes.len();
         bytes.resize(start + FRAME_HEADER_BYTES, 0);
         Self { bytes, start, count: 0 }
     }
 
-    pub(super) fn payload_bytes(&self) -> usize {
+    pub(crate) fn payload_bytes(&self) -> usize {
         self.bytes.len() - self.start - FRAME_HEADER_BYTES
     }
 
-    pub(super) fn change(&mut self, event: &Event) {
+    pub(crate) fn change(&mut self, event: &Event) {
         match Record::from(event) {
             Record::Put { collection, name, value } => self.record(RECORD_PUT, collection, name, value),
             Record::Delete { collection, name } => self.record(RECORD_DELETE, collection, name, &[]),
@@ -168,11 +120,11 @@ impl FrameBuilder {
         }
     }
 
-    pub(super) fn collection(&mut self, collection: &str, modified: Revision) {
+    pub(crate) fn collection(&mut self, collection: &str, modified: Revision) {
         self.record(RECORD_COLLECTION, collection, "", &modified.to_le_bytes());
     }
 
-    pub(super) fn object(&mut self, name: &str, created: Revision, modified: Revision, value: &[u8]) {
+    pub(crate) fn object(&mut self, name: &str, created: Revision, modified: Revision, value: &[u8]) {
         self.begin_record(RECORD_OBJECT, "", name, value.len() + 16);
         self.bytes.extend_from_slice(&created.to_le_bytes());
         self.bytes.extend_from_slice(&modified.to_le_bytes());
@@ -194,7 +146,7 @@ impl FrameBuilder {
         self.bytes.extend_from_slice(name.as_bytes());
     }
 
-    pub(super) fn finish(mut self, kind: FrameKind, revision: Revision, time: u64, salt: u32) -> Vec<u8> {
+    pub(crate) fn finish(mut self, kind: FrameKind, revision: Revision, time: u64, salt: u32) -> Vec<u8> {
         let payload = self.start + FRAME_HEADER_BYTES;
         let header = FrameHeader {
             payload_checksum: crc32c::crc32c_append(salt, &self.bytes[payload..]),
@@ -211,19 +163,19 @@ impl FrameBuilder {
 
 /// One record of a frame.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Item<'a> {
+pub(crate) enum Item<'a> {
     Change(Record<'a>),
     Collection { collection: &'a str, modified: Revision },
     Object { name: &'a str, created: Revision, modified: Revision, value: &'a [u8] },
 }
 
 /// Reads the records of a frame's payload. Ends with `Some(None)` where the bytes make no sense.
-pub(super) struct Items<'a> {
+pub(crate) struct Items<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Items<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
@@ -269,7 +221,7 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-fn array<const N: usize>(bytes: &[u8], start: usize) -> [u8; N] {
+pub(crate) fn array<const N: usize>(bytes: &[u8], start: usize) -> [u8; N] {
     let mut array = [0; N];
     array.copy_from_slice(&bytes[start..start + N]);
     array
@@ -282,21 +234,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_survive_and_notice_every_flipped_bit() {
-        let file = FileHeader { magic: LOG_MAGIC, version: 1, store: [7; 16], revision: 42, salt: 99 };
-        let bytes = file.encode();
-        assert_eq!(FileHeader::decode(&bytes), Some(file));
-        let frame =
+    fn a_header_survives_and_notices_every_flipped_bit() {
+        let header =
             FrameHeader { payload_checksum: 5, length: 6, revision: 7, time: 8, count: 9, kind: FrameKind::Batch };
-        let frame_bytes = frame.encode(99);
-        assert_eq!(FrameHeader::decode(&frame_bytes, 99), Some(frame));
-        assert_eq!(FrameHeader::decode(&frame_bytes, 98), None);
+        let bytes = header.encode(99);
+        assert_eq!(FrameHeader::decode(&bytes, 99), Some(header));
+        assert_eq!(FrameHeader::decode(&bytes, 98), None);
         for bit in 0..FRAME_HEADER_BYTES * 8 {
-            let (mut flipped, mut flipped_frame) = (bytes, frame_bytes);
+            let mut flipped = bytes;
             flipped[bit / 8] ^= 1 << (bit % 8);
-            flipped_frame[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(FileHeader::decode(&flipped), None, "bit {bit}");
-            assert_eq!(FrameHeader::decode(&flipped_frame, 99), None, "bit {bit}");
+            assert_eq!(FrameHeader::decode(&flipped, 99), None, "bit {bit}");
         }
     }
 
