@@ -53,7 +53,9 @@ impl Normalizer {
     pub fn new(literals: String) -> Self {
         let prefixes = GENERATED
             .captures_iter(&literals)
-            .filter_map(|found| Regex::new(&format!("{}[bcdfghjklmnpqrstvwxz2456789]{{5}}", regex::escape(&found[1]))).ok())
+            .filter_map(|found| {
+                Regex::new(&format!("{}[bcdfghjklmnpqrstvwxz2456789]{{5}}", regex::escape(&found[1]))).ok()
+            })
             .collect();
         Self { literals, prefixes, ..Self::default() }
     }
@@ -123,6 +125,9 @@ impl Normalizer {
                     *value = Value::from(format!("<port {}>", self.ports.number(&port.to_string())));
                 }
             }
+            (number, Value::Array(values)) if is_field_number(number) => {
+                values.iter_mut().for_each(|value| self.protobuf_value(value));
+            }
             ("cells", Value::Array(cells)) => cells.iter_mut().for_each(|cell| self.cell(cell)),
             ("certificate", Value::String(certificate)) => {
                 *certificate = credentials::describe_certificate(certificate)
@@ -134,6 +139,14 @@ impl Normalizer {
     fn cell(&mut self, cell: &mut Value) {
         match cell {
             Value::String(text) if AGE.is_match(text) => "<age>".clone_into(text),
+            other => self.value(other),
+        }
+    }
+
+    /// Protobuf has no names of fields, so a text that is a known version is taken for one.
+    fn protobuf_value(&mut self, value: &mut Value) {
+        match value {
+            Value::String(text) if self.versions.numbers.contains_key(text) => self.version(text),
             other => self.value(other),
         }
     }
@@ -163,6 +176,11 @@ impl Normalizer {
     }
 }
 
+/// Whether a key is one of those that describe protobuf.
+fn is_field_number(key: &str) -> bool {
+    key.len() == 3 && key.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -184,8 +202,9 @@ mod tests {
                 "generateName": "a-", "name": "<generated 1>",
             }})
         );
-        let message = normalizer.text("271 of a-x7k2p is 5f0c1f86-6a3c-4b8d-9a51-111111111111, not 272");
-        assert_eq!(message, "<version 1> of <generated 1> is <uid 1>, not 272");
+        let message =
+            normalizer.text("the ResourceVersion in record (271) of a-x7k2p is 5f0c1f86-6a3c-4b8d-9a51-111111111111");
+        assert_eq!(message, "the ResourceVersion in record (<version 1>) of <generated 1> is <uid 1>");
     }
 
     #[test]

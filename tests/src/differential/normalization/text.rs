@@ -16,13 +16,10 @@ static PEM: LazyLock<Regex> =
 static VOLUME: LazyLock<Regex> = LazyLock::new(|| pattern(r"kube-api-access-[a-z0-9]{5}"));
 static POINTER: LazyLock<Regex> = LazyLock::new(|| pattern(r"0x[0-9a-f]{6,}"));
 static TOO_OLD: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r"(?i)(too (?:old|large|high) resource version: )\d+(?:( \()\d+(\))|(, current: )\d+)?"));
-static YAML_VERSION: LazyLock<Regex> = LazyLock::new(|| pattern(r#"resourceVersion: "(\d+)""#));
+    LazyLock::new(|| pattern(r"(?i)(too (?:old|large|high) resource version: )\d+((?: \(|, current: )\d+\)?)?"));
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern(r"X509SHA256=[0-9a-f]{64}"));
-static NUMBER: LazyLock<Regex> = LazyLock::new(|| pattern(r"\d{3,}"));
-
-/// The smallest version that is looked for in texts; smaller numbers mean other things there.
-const SHORTEST_VERSION: usize = 3;
+static VERSION: LazyLock<Regex> =
+    LazyLock::new(|| pattern(r#"(?i)(resourceversion(?: in (?:the precondition|record))?[\\": (]*)(\d+)"#));
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the patterns are constants")
@@ -44,14 +41,12 @@ impl Normalizer {
         let text = VOLUME.replace_all(&text, "kube-api-access-<random>");
         let text = CREDENTIAL.replace_all(&text, "X509SHA256=<hash>");
         let text = POINTER.replace_all(&text, "<pointer>");
-        let text = TOO_OLD.replace_all(&text, "${1}<version>${2}<version>${3}${4}");
-        let text = YAML_VERSION.replace_all(&text, |found: &Captures| {
-            format!("resourceVersion: <version {}>", self.versions.number(&found[1]))
-        });
-        let mut text = NUMBER
-            .replace_all(&text, |found: &Captures| match self.versions.numbers.get(&found[0]) {
-                Some(number) if found[0].len() >= SHORTEST_VERSION => format!("<version {number}>"),
-                _ => found[0].to_owned(),
+        let text = TOO_OLD.replace_all(&text, "${1}<version>");
+        let mut text = VERSION
+            .replace_all(&text, |found: &Captures| {
+                let mut version = found[2].to_owned();
+                self.version(&mut version);
+                format!("{}{version}", &found[1])
             })
             .into_owned();
         for prefix in &self.prefixes {
