@@ -6,6 +6,7 @@
 pub mod architecture;
 pub mod assets;
 pub mod client;
+pub mod conformance;
 pub mod differential;
 pub mod kubeconfig;
 pub mod ours;

@@ -62,6 +62,25 @@ struct Material {
     administrator: Identity,
 }
 
+/// Starts the controllers of stock that Roost does not have inside, beside any plane.
+pub fn start_other_controllers(plane: &mut Plane) -> Result<(), PlaneError> {
+    let directory = plane.directory.as_ref().map(TempDir::path).unwrap_or_else(|| Path::new("."));
+    let left_out: Vec<String> = INSIDE_CONTROLLERS.iter().map(|name| format!("-{name}")).collect();
+    let arguments = vec![
+        flag("kubeconfig", plane.kubeconfig.display()),
+        flag("bind-address", "127.0.0.1"),
+        flag("secure-port", free_port()?),
+        flag("leader-elect", false),
+        flag("kube-api-qps", 1000),
+        flag("kube-api-burst", 1000),
+        flag("controllers", format!("*,-node-lifecycle-controller,{}", left_out.join(","))),
+    ];
+    let binary = assets::binary("kube-controller-manager")?;
+    let process = Process::start("kube-controller-manager", &binary, arguments, directory)?;
+    plane.processes.push(process);
+    Ok(())
+}
+
 /// Starts a stock plane in a temporary directory and waits until it is ready.
 pub async fn start(durability: Durability, controllers: Controllers) -> Result<Plane, PlaneError> {
     let directory = tempfile::Builder::new().prefix("roost-stock-").tempdir()?;

@@ -20,6 +20,8 @@ pub(crate) enum Task {
         #[command(subcommand)]
         command: KubeCommand,
     },
+    /// Runs those of Kubernetes' own conformance tests that need no running container.
+    Conformance(Conformance),
     /// Sends the same requests to our engine and to a stock kube-apiserver and compares the answers.
     Differential(Differential),
 }
@@ -81,4 +83,18 @@ pub(crate) struct Differential {
     /// Prints only the numbers, not the differences.
     #[arg(long)]
     pub(crate) summary: bool,
+}
+
+/// Which plane the conformance tests run on.
+#[derive(Debug, Args)]
+pub(crate) struct Conformance {
+    /// `hcp` to build and start it, or `stock`.
+    #[arg(long, default_value = "hcp", value_name = "PLANE")]
+    pub(crate) on: String,
+    /// Finds the list anew: tries every test on a stock plane and writes down those that pass.
+    #[arg(long)]
+    pub(crate) search: bool,
+    /// Only tests whose name contains this.
+    #[arg(long)]
+    pub(crate) filter: Option<String>,
 }

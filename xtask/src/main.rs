@@ -1,6 +1,7 @@
 //! The one door for developers: `cargo xtask <command>`.
 
 mod command_line;
+mod conformance;
 mod differential;
 mod kube_fetch;
 mod kube_up;
@@ -18,6 +19,7 @@ async fn main() -> ExitCode {
     let result = match CommandLine::parse().task {
         Task::Kube { command: KubeCommand::Fetch(arguments) } => kube_fetch::run(&arguments),
         Task::Kube { command: KubeCommand::Up(arguments) } => kube_up::run(&arguments).await,
+        Task::Conformance(arguments) => conformance::run(&arguments).await,
         Task::Differential(arguments) => differential::run(&arguments).await,
     };
     match result {

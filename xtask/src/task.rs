@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use roost_tests::assets::{AssetError, repository};
+use roost_tests::conformance::ConformanceError;
 use roost_tests::differential::suite::SuiteError;
 use roost_tests::plane::PlaneError;
 
@@ -44,6 +45,9 @@ pub(crate) enum TaskError {
     /// The differential suite did not run.
     #[error(transparent)]
     Suite(#[from] SuiteError),
+    /// The conformance tests did not run.
+    #[error(transparent)]
+    Conformance(#[from] ConformanceError),
     /// The task ran and found something wrong.
     #[error("{0}")]
     Found(String),
