@@ -14,6 +14,7 @@ pub mod core;
 mod devices;
 pub mod fill;
 mod flow_control;
+mod label_selector;
 pub mod network;
 pub mod pod;
 mod print;

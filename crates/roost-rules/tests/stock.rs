@@ -73,7 +73,8 @@ fn update(body: &Value, old: &Value, subresource: &str) -> Outcome {
         _ => {
             (rules.prepare_update)(&mut object, &old);
             (rules.validate_update)(&object, &old, &mut errors);
-            if errors.is_empty() && object["spec"] != old["spec"] && body["kind"] != "Pod" {
+            let changed = ["spec", "template"].iter().any(|name| object[name] != old[name]);
+            if errors.is_empty() && changed && body["kind"] != "Pod" {
                 (rules.warnings)(&object, &mut warnings);
             }
         }

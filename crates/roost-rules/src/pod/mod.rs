@@ -9,6 +9,8 @@ mod env;
 mod handler;
 mod image;
 mod mount;
+mod os;
+mod overlap;
 mod prepare;
 mod projected;
 mod resize;

@@ -7,6 +7,14 @@ use super::volume::Volumes;
 use crate::check::Check::{OneOf, Required};
 use crate::check::{DESCENDING_PATH, Spot, elements, text};
 
+/// Whether one of the entries is at a path. Of several entries for a volume, stock only knows the last.
+fn has_path(entries: &[Value], field: &str, path: &str) -> bool {
+    entries.iter().enumerate().any(|(index, entry)| {
+        text(entry, field) == path
+            && !entries[index + 1..].iter().any(|later| text(later, "name") == text(entry, "name"))
+    })
+}
+
 /// Checks the mounts of a container.
 pub(super) fn validate_mounts(container: &Spot<'_>, volumes: &Volumes<'_>, errors: &mut Errors) {
     let mounts = container.field("volumeMounts");
@@ -25,7 +33,7 @@ pub(super) fn validate_mounts(container: &Spot<'_>, volumes: &Volumes<'_>, error
         if devices.iter().any(|device| text(device, "name") == name.text()) {
             errors.push(Error::invalid(&name.path, name.text(), "must not already exist in volumeDevices"));
         }
-        if devices.iter().any(|device| text(device, "devicePath") == path.text()) {
+        if has_path(devices, "devicePath", path.text()) {
             let words = "must not already exist as a path in volumeDevices";
             errors.push(Error::invalid(&path.path, path.text(), words));
         }
@@ -101,7 +109,7 @@ pub(super) fn validate_devices(container: &Spot<'_>, volumes: &Volumes<'_>, erro
         if mounts.iter().any(|mount| text(mount, "name") == name.text()) {
             errors.push(Error::invalid(&name.path, name.text(), "must not already exist in volumeMounts"));
         }
-        if mounts.iter().any(|mount| text(mount, "mountPath") == path.text()) {
+        if has_path(mounts, "mountPath", path.text()) {
             let words = "must not already exist as a path in volumeMounts";
             errors.push(Error::invalid(&path.path, path.text(), words));
         }

@@ -4,7 +4,7 @@ use roost_object::field::{Error, Errors};
 use roost_object::{Value, names};
 
 use super::container::{self, Surroundings};
-use super::{annotations, dns, resources, scheduling, security, visit_containers, volume};
+use super::{annotations, dns, os, resources, scheduling, security, visit_containers, volume};
 use crate::check::Check::{Labels, OneOf, Required};
 use crate::check::{Check, Field, LABEL, SUBDOMAIN, Spot, elements, text};
 
@@ -78,7 +78,7 @@ pub(super) fn validate(spec: &Spot<'_>, pod: Option<PodIdentity<'_>>, options: &
         .each(|_, gate| gate.field("conditionType").text_passes(names::is_qualified_name, errors));
     scheduling::validate_gates(&spec.field("schedulingGates"), errors);
     scheduling::validate_spread(&spec.field("topologySpreadConstraints"), options, errors);
-    security::validate_windows_host_process(spec, errors);
+    os::validate_windows_host_process(spec, errors);
     security::validate_host_users(spec, options, errors);
     dns::validate_hostname_override(spec, errors);
     spec.check_fields(NAMES, errors);
@@ -98,7 +98,7 @@ pub(super) fn validate(spec: &Spot<'_>, pod: Option<PodIdentity<'_>>, options: &
     if spec.field("overhead").given() {
         resources::validate_overhead(&spec.field("overhead"), options, errors);
     }
-    security::validate_os(spec, errors);
+    os::validate_os(spec, errors);
     validate_files_for_env(spec, errors);
 }
 

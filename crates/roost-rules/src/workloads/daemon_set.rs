@@ -33,7 +33,7 @@ pub(super) const RULES: Rules = Rules {
     validate_update: |new, old, errors| {
         let root = Spot::root(new);
         let spec = root.field("spec");
-        template::immutable(&spec.field("selector"), &old["spec"]["selector"], "LabelSelector", errors);
+        template::immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
         validate(new, Some(old), errors);
     },
     validate_status_update: validate_status,

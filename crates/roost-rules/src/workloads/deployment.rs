@@ -34,7 +34,7 @@ pub(super) const RULES: Rules = Rules {
         validate(new, Some(old), errors);
         let root = Spot::root(new);
         let spec = root.field("spec");
-        template::immutable(&spec.field("selector"), &old["spec"]["selector"], "LabelSelector", errors);
+        template::immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
     },
     validate_status_update: validate_status,
     warnings: template::warn,

@@ -4,8 +4,8 @@ use roost_object::Value;
 use roost_object::field::{Error, Errors};
 use roost_object::names;
 
-use super::{counts, job_policy, job_status, template};
-use crate::check::{SelectorValues, Spot, elements, immutable, label_selector, same, text};
+use super::{counts, job_policy, job_status, job_update, template};
+use crate::check::{SelectorValues, Spot, label_selector, text};
 use crate::fill::Fill;
 use crate::{Generation, Rules, drop_status, keep_spec, keep_status, pod, shown};
 
@@ -37,7 +37,7 @@ pub(super) const RULES: Rules = Rules {
     prepare_status_update: keep_spec,
     generation: Generation::Spec,
     validate: |new, errors| validate(new, None, errors),
-    validate_update,
+    validate_update: job_update::validate,
     validate_status_update: job_status::validate_update,
     warnings: |job, warnings| {
         template::warn_of_name(job, warnings);
@@ -110,7 +110,8 @@ fn generate_selector(job: &mut Value) {
     spec.at_or_empty("selector").at_or_empty("matchLabels").fill(UID_LABELS[1], uid);
 }
 
-fn validate(new: &Value, old: Option<&Value>, errors: &mut Errors) {
+/// Checks a job; with the stored one, by what that was allowed.
+pub(super) fn validate(new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let root = Spot::root(new);
     let spec = root.field("spec");
     let old_labels = old.map(|old| &old["spec"]["template"]["metadata"]["labels"]);
@@ -170,7 +171,8 @@ fn validate_generated_selector(job: &Spot<'_>, is_prefixed: bool, errors: &mut E
     }
 }
 
-fn validate_spec(spec: &Spot<'_>, old: Option<&Value>, errors: &mut Errors) {
+/// Checks the spec of a job.
+pub(super) fn validate_spec(spec: &Spot<'_>, old: Option<&Value>, errors: &mut Errors) {
     validate_spec_of_template(spec, old.map(|old| &old["spec"]["template"]), errors);
     let selector = spec.field("selector");
     if selector.given() {
@@ -211,7 +213,7 @@ pub(super) fn validate_spec_of_template(spec: &Spot<'_>, old_template: Option<&V
     }
     match mode.text() {
         "Indexed" => validate_indexed(spec, errors),
-        "" | "NonIndexed" => {
+        "NonIndexed" | "" if mode.text() == "NonIndexed" || !mode.given() => {
             for field in [&per_index, &failed_indexes] {
                 if field.given() {
                     field.invalid("requires indexed completion mode", errors);
@@ -293,7 +295,7 @@ fn validate_indexed(spec: &Spot<'_>, errors: &mut Errors) {
         let words = format!("must be less than or equal to {PARALLELISM_MAX} when completion mode is Indexed");
         parallelism.invalid(words, errors);
     }
-    if completions.given() && failed.number() > completions.number() {
+    if completions.given() && failed.given() && failed.number() > completions.number() {
         failed.invalid("must be less than or equal to completions", errors);
     }
     if failed.number() > FAILED_INDEXES_MAX {
@@ -315,99 +317,6 @@ fn validate_indexed(spec: &Spot<'_>, errors: &mut Errors) {
             }
         }
     }
-}
-
-/// Checks an update. Stock checks the spec twice, once as that of a job and once as that of an update.
-fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
-    let root = Spot::root(new);
-    let spec = root.field("spec");
-    let old_spec = &old["spec"];
-    validate(new, Some(old), errors);
-    if !errors.is_empty() {
-        validate_spec(&spec, Some(old), errors);
-    }
-    validate_completions(&spec, old_spec, errors);
-    template::immutable(&spec.field("selector"), &old_spec["selector"], "LabelSelector", errors);
-    validate_template_update(&spec, old, errors);
-    immutable(&spec.field("completionMode"), &old_spec["completionMode"], errors);
-    template::immutable(&spec.field("podFailurePolicy"), &old_spec["podFailurePolicy"], "*PodFailurePolicy", errors);
-    immutable(&spec.field("backoffLimitPerIndex"), &old_spec["backoffLimitPerIndex"], errors);
-    immutable(&spec.field("managedBy"), &old_spec["managedBy"], errors);
-    template::immutable(&spec.field("successPolicy"), &old_spec["successPolicy"], "*SuccessPolicy", errors);
-}
-
-fn validate_completions(spec: &Spot<'_>, old: &Value, errors: &mut Errors) {
-    let completions = spec.field("completions");
-    if spec.field("completionMode").text() != "Indexed" {
-        immutable(&completions, &old["completions"], errors);
-    } else if completions.given()
-        && completions.value != &old["completions"]
-        && completions.number() != spec.field("parallelism").number()
-    {
-        // The path here is that of the root and not of the spec.
-        completions.invalid("can only be modified in tandem with spec.parallelism", errors);
-    }
-}
-
-/// A suspended job may still be told where and how large its pods run.
-fn validate_template_update(spec: &Spot<'_>, old: &Value, errors: &mut Errors) {
-    let pods = spec.field("template");
-    let mut before = old["spec"]["template"].clone();
-    if !pods_may_change(old) {
-        template::immutable(&pods, &before, "PodTemplateSpec", errors);
-        return;
-    }
-    let now = pods.value;
-    match (now["spec"]["affinity"].is_null(), before["spec"]["affinity"].is_null()) {
-        (true, false) => {
-            before["spec"]["affinity"].drop_field("nodeAffinity");
-            if before["spec"]["affinity"].as_object().is_some_and(serde_json::Map::is_empty) {
-                before["spec"].drop_field("affinity");
-            }
-        }
-        (false, true) => {
-            before["spec"]["affinity"] = serde_json::json!({});
-            copy(&now["spec"]["affinity"], &mut before["spec"]["affinity"], "nodeAffinity");
-        }
-        (false, false) => copy(&now["spec"]["affinity"], &mut before["spec"]["affinity"], "nodeAffinity"),
-        (true, true) => {}
-    }
-    for name in ["nodeSelector", "tolerations", "schedulingGates"] {
-        copy(&now["spec"], &mut before["spec"], name);
-    }
-    for list in ["containers", "initContainers"] {
-        let current = elements(&now["spec"][list]);
-        if current.len() == elements(&before["spec"][list]).len() {
-            for (container, now) in before["spec"].each(list).zip(current) {
-                if container["name"] == now["name"] {
-                    copy(now, container, "resources");
-                }
-            }
-        }
-    }
-    let pod_spec = pods.field("spec");
-    if !same(pod_spec.value, &before["spec"]) {
-        let shown = crate::print::internal("PodSpec", &crate::print::internal_spec(pod_spec.value));
-        let words = format!("{shown}: {}", crate::check::IMMUTABLE);
-        errors.push(Error::invalid_omitted(&pod_spec.path, words));
-    }
-}
-
-fn copy(from: &Value, to: &mut Value, name: &str) {
-    match from.get(name) {
-        Some(value) => to[name] = value.clone(),
-        None => to.drop_field(name),
-    }
-}
-
-fn pods_may_change(job: &Value) -> bool {
-    let status = &job["status"];
-    let is_suspended = elements(&status["conditions"])
-        .iter()
-        .any(|condition| text(condition, "type") == "Suspended" && text(condition, "status") == "True");
-    job["spec"]["suspend"] == true
-        && (status["startTime"].is_null() || is_suspended)
-        && status["active"].as_i64().unwrap_or(0) == 0
 }
 
 /// Warnings about the spec of a job.

@@ -12,6 +12,7 @@ mod indexes;
 mod job;
 mod job_policy;
 mod job_status;
+mod job_update;
 mod pod_template;
 mod priority_class;
 mod replicas;

@@ -47,7 +47,7 @@ pub(super) const REPLICA_SET: Rules = Rules {
         validate_set(new, Some(old), errors);
         let root = Spot::root(new);
         let spec = root.field("spec");
-        template::immutable(&spec.field("selector"), &old["spec"]["selector"], "LabelSelector", errors);
+        template::immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
     },
     validate_status_update: validate_status,
     warnings: template::warn,
