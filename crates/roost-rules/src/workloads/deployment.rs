@@ -37,6 +37,7 @@ pub(super) const RULES: Rules = Rules {
         template::immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
     },
     validate_status_update: validate_status,
+    warns_on_update: crate::spec_changed,
     warnings: template::warn,
     ..Rules::NONE
 };

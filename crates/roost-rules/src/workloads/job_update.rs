@@ -79,7 +79,7 @@ fn validate_template_update(spec: &Spot<'_>, old: &Value, errors: &mut Errors) {
     let pod_spec = pods.field("spec");
     if !same(pod_spec.value, &before["spec"]) {
         let shown = print::internal("PodSpec", &print::internal_spec(pod_spec.value));
-        let words = format!("{shown}: {}", IMMUTABLE);
+        let words = format!("{shown}: {IMMUTABLE}");
         errors.push(Error::invalid_omitted(&pod_spec.path, words));
     }
 }

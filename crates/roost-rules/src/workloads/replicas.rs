@@ -30,6 +30,7 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
     validate: |new, errors| validate_controller(new, None, errors),
     validate_update: |new, old, errors| validate_controller(new, Some(old), errors),
     validate_status_update: validate_status,
+    warns_on_update: crate::spec_changed,
     warnings: template::warn,
     ..COMMON
 };
@@ -50,6 +51,7 @@ pub(super) const REPLICA_SET: Rules = Rules {
         template::immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
     },
     validate_status_update: validate_status,
+    warns_on_update: crate::spec_changed,
     warnings: template::warn,
     ..COMMON
 };
