@@ -3,8 +3,14 @@
 //!
 //! All numbers are little-endian.
 
-use super::Record;
-use crate::{Event, Revision};
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::{Record, Replay};
+use crate::{Collection, Entry, Event, Revision};
+
+const NONSENSE: &str = "a record makes no sense although its checksum fits";
 
 /// The first byte cannot occur in UTF-8, so stored text is never mistaken for the start of a frame.
 const FRAME_MAGIC: [u8; 4] = [0xF5, b'r', b's', b't'];
@@ -219,6 +225,52 @@ impl<'a> Iterator for Items<'a> {
         }
         Some(item)
     }
+}
+
+/// Takes in the records of a batch that are newer than what was taken in before; returns the next expected revision.
+pub(crate) fn replay_batch(
+    header: &FrameHeader,
+    payload: &[u8],
+    expected: Revision,
+    replay: &mut Replay<'_>,
+) -> Result<Revision, String> {
+    if header.revision != expected {
+        return Err(format!("revision {} stands where {expected} belongs", header.revision));
+    }
+    let mut revision = expected;
+    for item in Items::new(payload) {
+        let Some(Item::Change(record)) = item else { return Err(NONSENSE.into()) };
+        if revision > replay.revision() {
+            replay.record(revision, record, header.time).map_err(|error| error.to_string())?;
+        }
+        revision += 1;
+    }
+    if revision - expected != u64::from(header.count) {
+        return Err(format!("{} records instead of {}", revision - expected, header.count));
+    }
+    replay.trim();
+    Ok(revision)
+}
+
+/// Takes in the collections and objects of a frame of a snapshot; a collection goes on in the next frame.
+pub(crate) fn replay_objects(
+    payload: &[u8],
+    collection: &mut Option<Collection>,
+    replay: &mut Replay<'_>,
+) -> Result<(), String> {
+    for item in Items::new(payload) {
+        match (item, &*collection) {
+            (Some(Item::Collection { collection: text, modified }), _) => {
+                *collection = Some(replay.collection(text, modified).map_err(|error| error.to_string())?);
+            }
+            (Some(Item::Object { name, created, modified, value }), Some(collection)) => {
+                let entry = Entry { name: Arc::from(name), value: Bytes::copy_from_slice(value), created, modified };
+                replay.object(collection, entry).map_err(|error| error.to_string())?;
+            }
+            _ => return Err(NONSENSE.into()),
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn array<const N: usize>(bytes: &[u8], start: usize) -> [u8; N] {

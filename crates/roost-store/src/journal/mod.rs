@@ -1,5 +1,7 @@
 //! Owns the contract between the writer and what makes its batches durable.
 
+#[cfg(feature = "etcd")]
+pub mod etcd;
 pub mod file;
 pub(crate) mod frame;
 mod open;

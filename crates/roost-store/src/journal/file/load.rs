@@ -10,7 +10,7 @@ use super::reader::{Frame, FrameReader, Tail};
 use super::segment::Segment;
 use super::{ClosedSegment, StoreIdentity, snapshot};
 use crate::Revision;
-use crate::journal::frame::{FrameHeader, FrameKind, Item, Items};
+use crate::journal::frame::{self, FrameHeader, FrameKind};
 use crate::journal::{OpenError, Replay};
 use crate::state::FIRST_REVISION;
 
@@ -162,7 +162,6 @@ fn load_last(
     Segment::resume(disk, path, header, expected - 1, length).map_err(OpenError::io("write", path))
 }
 
-/// Takes in the records that are newer than the snapshot; returns the next expected revision.
 fn replay_batch(
     path: &Path,
     offset: u64,
@@ -171,23 +170,6 @@ fn replay_batch(
     expected: Revision,
     replay: &mut Replay<'_>,
 ) -> Result<Revision, OpenError> {
-    let damaged = |problem: String| OpenError::damaged(path, offset, problem);
-    if header.revision != expected {
-        return Err(damaged(format!("revision {} stands where {expected} belongs", header.revision)));
-    }
-    let mut revision = expected;
-    for item in Items::new(payload) {
-        let Some(Item::Change(record)) = item else {
-            return Err(damaged("a record makes no sense although its checksum fits".into()));
-        };
-        if revision > replay.revision() {
-            replay.record(revision, record, header.time).map_err(|error| damaged(error.to_string()))?;
-        }
-        revision += 1;
-    }
-    if revision - expected != u64::from(header.count) {
-        return Err(damaged(format!("{} records instead of {}", revision - expected, header.count)));
-    }
-    replay.trim();
-    Ok(revision)
+    let replayed = frame::replay_batch(header, payload, expected, replay);
+    replayed.map_err(|problem| OpenError::damaged(path, offset, problem))
 }

@@ -3,18 +3,14 @@
 use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-use bytes::Bytes;
 
 use super::directory::{finish, snapshot_path, unfinished_path};
 use super::header::{FORMAT_VERSION, FileHeader, SNAPSHOT_MAGIC};
 use super::reader::{Frame, FrameReader};
 use super::{StoreIdentity, random_number};
-use crate::journal::frame::{FrameBuilder, FrameKind, Item, Items};
+use crate::journal::frame::{FrameBuilder, FrameKind, replay_objects};
 use crate::journal::{OpenError, Replay, Snapshot, unix_milliseconds};
-use crate::{Collection, Entry};
 
 /// Objects are written in frames of about this size: large enough that checksums and calls cost little, small enough to be
 /// read into one buffer.
@@ -86,26 +82,10 @@ pub(super) fn read(path: &Path, revision: u64, replay: &mut Replay<'_>) -> Resul
             return Err(OpenError::damaged(path, reader.offset(), problem));
         };
         match frame.kind {
-            FrameKind::Objects => read_frame(payload, &mut collection, replay)
+            FrameKind::Objects => replay_objects(payload, &mut collection, replay)
                 .map_err(|problem| OpenError::damaged(path, offset, problem))?,
             FrameKind::End => return Ok((header, reader.offset())),
             kind => return Err(OpenError::damaged(path, offset, format!("a snapshot has no frame of kind {kind:?}"))),
         }
     }
-}
-
-fn read_frame(payload: &[u8], collection: &mut Option<Collection>, replay: &mut Replay<'_>) -> Result<(), String> {
-    for item in Items::new(payload) {
-        match (item, &*collection) {
-            (Some(Item::Collection { collection: text, modified }), _) => {
-                *collection = Some(replay.collection(text, modified).map_err(|error| error.to_string())?);
-            }
-            (Some(Item::Object { name, created, modified, value }), Some(collection)) => {
-                let entry = Entry { name: Arc::from(name), value: Bytes::copy_from_slice(value), created, modified };
-                replay.object(collection, entry).map_err(|error| error.to_string())?;
-            }
-            _ => return Err("a record makes no sense although its checksum fits".into()),
-        }
-    }
-    Ok(())
 }
