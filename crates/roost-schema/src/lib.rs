@@ -2,6 +2,7 @@
 //!
 //! This crate does no I/O and has no clock. What it says, it says in the words of the stock API server.
 
+pub mod cel;
 pub mod columns;
 mod definition;
 mod duration;

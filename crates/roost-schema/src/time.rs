@@ -126,6 +126,14 @@ impl fmt::Display for Instant {
     }
 }
 
+/// Reads what the `date-time` format accepts: RFC 3339, or a local time without a zone, taken as UTC.
+pub(crate) fn parse_date_time(text: &str) -> Result<Instant, String> {
+    if text.is_empty() {
+        return Ok(Instant { seconds: 0, nanos: 0 });
+    }
+    Instant::parse(text).or_else(|words| Instant::parse(&format!("{text}Z")).map_err(|_| words))
+}
+
 /// Whether text is a full date such as `2006-01-02`.
 pub(crate) fn parse_date(text: &str) -> Option<Instant> {
     let bytes = text.as_bytes();

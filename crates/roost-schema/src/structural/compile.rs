@@ -27,7 +27,7 @@ impl Structural {
     pub fn compile(schema: &Value) -> Result<Structural, CompileError> {
         let mut root = node(schema, Place::Spine, 0)?;
         root.root = true;
-        crate::rules::compile(&mut root);
+        crate::rules::compile(&root);
         Ok(root)
     }
 

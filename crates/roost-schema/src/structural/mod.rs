@@ -13,7 +13,7 @@ use serde_json::Value;
 pub use compile::CompileError;
 pub use merge::SchemaRef;
 pub use metadata::MetadataError;
-pub(crate) use pattern::Pattern;
+pub(crate) use pattern::{Pattern, compile as compile_pattern};
 
 use crate::rules::RuleSet;
 use crate::validate::format::Format;

@@ -1,0 +1,582 @@
+//! From tokens to a tree, with the limits and the error texts of cel-go's parser.
+
+use super::ast::{Entry, Expr, Field, Id, Kind, Literal};
+use super::lexer::{Lexeme, Token, tokens};
+use super::literal::unquote;
+use super::macros;
+use super::source::{Offset, Problems};
+
+/// Expressions longer than this many characters are refused.
+const MAX_CHARACTERS: usize = 100_000;
+
+/// Parts of an expression nest no deeper than this.
+const MAX_DEPTH: usize = 250;
+
+/// A tree whose macros expand deeper than this is refused, so that walks along it cannot exhaust the stack.
+const MAX_EXPANDED_DEPTH: usize = 500;
+
+/// Macros that copy their arguments stop at this many nodes.
+const MAX_NODES: usize = 100_000;
+
+/// A parsed expression with the place of every node.
+pub(crate) struct Parsed {
+    pub(crate) root: Expr,
+    pub(crate) locations: Vec<Offset>,
+}
+
+/// Parses an expression. Problems are reported; the result is none when there was one.
+pub(crate) fn parse<'a>(source: &'a [char], problems: &mut Problems<'a>) -> Option<Parsed> {
+    if source.len() > MAX_CHARACTERS {
+        let words = format!("expression code point size exceeds limit: size: {}, limit {MAX_CHARACTERS}", source.len());
+        problems.report(None, words);
+        return None;
+    }
+    let tokens = tokens(source, problems);
+    let mut parser = Parser { source, tokens, at: 0, depth: 0, locations: Vec::new(), problems };
+    let root = parser.start().ok()?;
+    let locations = parser.locations;
+    if !problems.is_empty() {
+        return None;
+    }
+    if expanded_depth(&root) > MAX_EXPANDED_DEPTH {
+        problems.report(None, format!("expression recursion limit exceeded: {MAX_DEPTH}"));
+        return None;
+    }
+    Some(Parsed { root, locations })
+}
+
+fn expanded_depth(root: &Expr) -> usize {
+    let mut deepest = 0;
+    let mut pending = vec![(root, 1)];
+    while let Some((expr, depth)) = pending.pop() {
+        deepest = deepest.max(depth);
+        expr.for_each_part(|part| pending.push((part, depth + 1)));
+    }
+    deepest
+}
+
+/// A problem was reported that parsing cannot go on from.
+pub(super) struct Stop;
+
+type Result<T> = std::result::Result<T, Stop>;
+
+/// What may begin an operand, as ANTLR lists it.
+const OPERANDS: &str = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
+
+const RESERVED: &[&str] = &[
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "false",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "null",
+    "return",
+    "true",
+    "var",
+    "void",
+    "while",
+];
+
+pub(super) struct Parser<'a, 'p> {
+    source: &'a [char],
+    tokens: Vec<Lexeme>,
+    at: usize,
+    depth: usize,
+    locations: Vec<Offset>,
+    problems: &'p mut Problems<'a>,
+}
+
+impl Parser<'_, '_> {
+    pub(super) fn new_id(&mut self, at: Offset) -> Id {
+        self.locations.push(at);
+        self.locations.len() - 1
+    }
+
+    pub(super) fn is_too_large(&self) -> bool {
+        self.locations.len() > MAX_NODES
+    }
+
+    pub(super) fn location(&self, id: Id) -> Offset {
+        self.locations[id]
+    }
+
+    pub(super) fn report(&mut self, at: Offset, message: String) {
+        self.problems.report(at, message);
+    }
+
+    /// What stands in for an expression that could not be made.
+    pub(super) fn placeholder(&mut self, at: Offset) -> Expr {
+        Expr { id: self.new_id(at), kind: Kind::Literal(Literal::Null) }
+    }
+
+    fn peek(&self, ahead: usize) -> Lexeme {
+        self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
+    }
+
+    fn is(&self, symbol: &'static str) -> bool {
+        self.peek(0).token == Token::Symbol(symbol)
+    }
+
+    fn take(&mut self) -> Lexeme {
+        let lexeme = self.peek(0);
+        if self.at < self.tokens.len() - 1 {
+            self.at += 1;
+        }
+        lexeme
+    }
+
+    fn accept(&mut self, symbol: &'static str) -> Option<Lexeme> {
+        self.is(symbol).then(|| self.take())
+    }
+
+    fn text(&self, lexeme: Lexeme) -> String {
+        if lexeme.token == Token::End {
+            return "<EOF>".to_owned();
+        }
+        self.source[lexeme.start..lexeme.end].iter().collect()
+    }
+
+    fn at_offset(lexeme: Lexeme) -> Offset {
+        Some(lexeme.start as u32)
+    }
+
+    fn syntax(&mut self, message: &str) {
+        let at = Self::at_offset(self.peek(0));
+        self.report(at, format!("Syntax error: {message}"));
+    }
+
+    /// Reads a symbol that must follow, with ANTLR's attempts at recovery: one token too many, or one missing.
+    fn expect(&mut self, symbol: &'static str, expecting: &str, insertable: bool) -> Result<Lexeme> {
+        if let Some(lexeme) = self.accept(symbol) {
+            return Ok(lexeme);
+        }
+        let current = self.peek(0);
+        let shown = self.text(current);
+        if self.peek(1).token == Token::Symbol(symbol) && current.token != Token::End {
+            self.syntax(&format!("extraneous input '{shown}' expecting {expecting}"));
+            self.take();
+            return Ok(self.take());
+        }
+        if insertable {
+            self.syntax(&format!("missing '{symbol}' at '{shown}'"));
+            return Ok(Lexeme { token: Token::Symbol(symbol), start: current.start, end: current.start });
+        }
+        self.syntax(&format!("mismatched input '{shown}' expecting {expecting}"));
+        Err(Stop)
+    }
+
+    fn begins_operand(token: Token) -> bool {
+        match token {
+            Token::Symbol(symbol) => matches!(symbol, "[" | "{" | "(" | "." | "-" | "!"),
+            Token::End | Token::In | Token::EscapedIdentifier => false,
+            _ => true,
+        }
+    }
+
+    /// Makes sure that an operand follows, skipping one wrong token if an operand follows that.
+    fn sync(&mut self, optional: bool) -> Result<()> {
+        let current = self.peek(0);
+        if Self::begins_operand(current.token) {
+            return Ok(());
+        }
+        let question = if optional { " '?'," } else { "" };
+        let expecting = format!("{{'[', '{{', '(', '.', '-', '!',{question} {OPERANDS}");
+        let shown = self.text(current);
+        if current.token != Token::End && Self::begins_operand(self.peek(1).token) {
+            self.syntax(&format!("extraneous input '{shown}' expecting {expecting}"));
+            self.take();
+            return Ok(());
+        }
+        self.syntax(&format!("mismatched input '{shown}' expecting {expecting}"));
+        Err(Stop)
+    }
+
+    fn start(&mut self) -> Result<Expr> {
+        let root = self.expr()?;
+        let rest = self.peek(0);
+        if rest.token != Token::End {
+            let shown = self.text(rest);
+            let kind = if self.peek(1).token == Token::End { "extraneous" } else { "mismatched" };
+            self.syntax(&format!("{kind} input '{shown}' expecting <EOF>"));
+        }
+        Ok(root)
+    }
+
+    fn deeper(&mut self) -> Result<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            self.report(None, format!("expression recursion limit exceeded: {MAX_DEPTH}"));
+            return Err(Stop);
+        }
+        Ok(())
+    }
+
+    fn expr(&mut self) -> Result<Expr> {
+        self.deeper()?;
+        let depth = self.depth;
+        let condition = self.logical("||", "_||_")?;
+        let result = if let Some(operator) = self.accept("?") {
+            let id = self.new_id(Self::at_offset(operator));
+            let truthy = self.logical("||", "_||_")?;
+            self.expect(":", "':'", false)?;
+            let falsy = self.expr()?;
+            Self::call(id, "_?_:_", vec![condition, truthy, falsy])
+        } else {
+            condition
+        };
+        self.depth = depth - 1;
+        Ok(result)
+    }
+
+    fn call(id: Id, function: &str, args: Vec<Expr>) -> Expr {
+        Expr { id, kind: Kind::Call { target: None, function: function.into(), args } }
+    }
+
+    /// `||` and `&&`: all operands of a chain in one call.
+    fn logical(&mut self, symbol: &'static str, function: &str) -> Result<Expr> {
+        let next = |parser: &mut Self| if symbol == "||" { parser.logical("&&", "_&&_") } else { parser.relation() };
+        let first = next(self)?;
+        if !self.is(symbol) {
+            return Ok(first);
+        }
+        let id = self.new_id(Self::at_offset(self.peek(0)));
+        let mut terms = vec![first];
+        while self.accept(symbol).is_some() {
+            terms.push(next(self)?);
+        }
+        Ok(Self::call(id, function, terms))
+    }
+
+    fn relation(&mut self) -> Result<Expr> {
+        self.binary(0)
+    }
+
+    /// Left-associative operators by precedence: comparisons, sums, products.
+    fn binary(&mut self, level: usize) -> Result<Expr> {
+        let next = |parser: &mut Self| if level == 2 { parser.unary() } else { parser.binary(level + 1) };
+        let mut left = next(self)?;
+        let depth = self.depth;
+        loop {
+            let function = match (level, self.peek(0).token) {
+                (0, Token::In) => "@in",
+                (0, Token::Symbol("<")) => "_<_",
+                (0, Token::Symbol("<=")) => "_<=_",
+                (0, Token::Symbol(">=")) => "_>=_",
+                (0, Token::Symbol(">")) => "_>_",
+                (0, Token::Symbol("==")) => "_==_",
+                (0, Token::Symbol("!=")) => "_!=_",
+                (1, Token::Symbol("+")) => "_+_",
+                (1, Token::Symbol("-")) => "_-_",
+                (2, Token::Symbol("*")) => "_*_",
+                (2, Token::Symbol("/")) => "_/_",
+                (2, Token::Symbol("%")) => "_%_",
+                _ => break,
+            };
+            self.deeper()?;
+            let operator = self.take();
+            let id = self.new_id(Self::at_offset(operator));
+            let right = next(self)?;
+            left = Self::call(id, function, vec![left, right]);
+        }
+        self.depth = depth;
+        Ok(left)
+    }
+
+    fn unary(&mut self) -> Result<Expr> {
+        self.sync(false)?;
+        let (symbol, function) = match self.peek(0).token {
+            Token::Symbol("!") => ("!", "!_"),
+            Token::Symbol("-") if !matches!(self.peek(1).token, Token::Int | Token::Float) => ("-", "-_"),
+            _ => return self.member(),
+        };
+        let first = self.peek(0);
+        let mut count = 0;
+        while self.accept(symbol).is_some() {
+            count += 1;
+        }
+        if count % 2 == 0 {
+            return self.member();
+        }
+        let id = self.new_id(Self::at_offset(first));
+        let operand = self.member()?;
+        Ok(Self::call(id, function, vec![operand]))
+    }
+
+    fn member(&mut self) -> Result<Expr> {
+        let mut operand = self.primary()?;
+        let depth = self.depth;
+        loop {
+            if let Some(dot) = self.accept(".") {
+                self.deeper()?;
+                operand = self.select(operand, dot)?;
+            } else if let Some(bracket) = self.accept("[") {
+                self.deeper()?;
+                let id = self.new_id(Self::at_offset(bracket));
+                let function = if self.accept("?").is_some() { "_[?_]" } else { "_[_]" };
+                if function == "_[_]" {
+                    self.sync(true)?;
+                }
+                let index = self.expr()?;
+                let at_end = self.peek(0).token == Token::End;
+                self.expect("]", "']'", at_end)?;
+                operand = Self::call(id, function, vec![operand, index]);
+            } else {
+                self.depth = depth;
+                return Ok(operand);
+            }
+        }
+    }
+
+    fn select(&mut self, operand: Expr, dot: Lexeme) -> Result<Expr> {
+        let optional = self.accept("?").is_some();
+        let name = self.peek(0);
+        match name.token {
+            Token::Identifier => {}
+            Token::EscapedIdentifier => {
+                self.take();
+                self.report(Self::at_offset(name), "unsupported syntax: '`'".to_owned());
+                return Ok(self.placeholder(Self::at_offset(name)));
+            }
+            Token::True | Token::False | Token::Null => {
+                let shown = self.text(name);
+                self.syntax(&format!("mismatched input '{shown}' expecting IDENTIFIER"));
+                return Err(Stop);
+            }
+            Token::End => {
+                self.syntax("no viable alternative at input '.'");
+                return Err(Stop);
+            }
+            _ => {
+                let shown = self.text(name);
+                self.syntax(&format!("no viable alternative at input '.{shown}'"));
+                return Err(Stop);
+            }
+        }
+        self.take();
+        let field = self.text(name);
+        if optional {
+            let id = self.new_id(Self::at_offset(dot));
+            let literal = self.new_id(Self::at_offset(name));
+            let field = Expr { id: literal, kind: Kind::Literal(Literal::String(field.into())) };
+            return Ok(Self::call(id, "_?._", vec![operand, field]));
+        }
+        if let Some(open) = self.accept("(") {
+            let id = self.new_id(Self::at_offset(open));
+            let args = self.arguments()?;
+            return Ok(macros::receiver_call(self, id, &field, operand, args));
+        }
+        let id = self.new_id(Self::at_offset(dot));
+        Ok(Expr { id, kind: Kind::Select { operand: Box::new(operand), field: field.into(), test_only: false } })
+    }
+
+    fn arguments(&mut self) -> Result<Vec<Expr>> {
+        let mut args = Vec::new();
+        if self.accept(")").is_some() {
+            return Ok(args);
+        }
+        loop {
+            args.push(self.expr()?);
+            if self.accept(",").is_none() {
+                break;
+            }
+        }
+        let at_end = self.peek(0).token == Token::End;
+        self.expect(")", "')'", at_end)?;
+        Ok(args)
+    }
+
+    fn primary(&mut self) -> Result<Expr> {
+        self.sync(false)?;
+        let first = self.peek(0);
+        match first.token {
+            Token::Symbol("(") => {
+                self.take();
+                let inner = self.expr()?;
+                let at_end = self.peek(0).token == Token::End;
+                self.expect(")", "')'", at_end)?;
+                Ok(inner)
+            }
+            Token::Symbol("[") => self.list(),
+            Token::Symbol("{") => self.map(),
+            Token::Symbol(".") | Token::Identifier => self.name(),
+            _ => self.literal(),
+        }
+    }
+
+    /// An identifier, a call or a message.
+    fn name(&mut self) -> Result<Expr> {
+        let dot = self.accept(".");
+        let first = self.peek(0);
+        if first.token != Token::Identifier {
+            let shown = self.text(first);
+            self.syntax(&format!("mismatched input '{shown}' expecting IDENTIFIER"));
+            return Err(Stop);
+        }
+        let mut length = 1;
+        while self.peek(length).token == Token::Symbol(".") && self.peek(length + 1).token == Token::Identifier {
+            length += 2;
+        }
+        let prefix = if dot.is_some() { "." } else { "" };
+        if self.peek(length).token == Token::Symbol("{") {
+            let mut name = prefix.to_owned();
+            for _ in 0..length {
+                let part = self.take();
+                name.push_str(&self.text(part));
+            }
+            return self.message(name);
+        }
+        self.take();
+        let name = self.text(first);
+        let at = Self::at_offset(dot.unwrap_or(first));
+        if RESERVED.contains(&name.as_str()) {
+            self.report(at, format!("reserved identifier: {name}"));
+            if self.accept("(").is_some() {
+                self.arguments()?;
+            }
+            return Ok(self.placeholder(at));
+        }
+        let name = format!("{prefix}{name}");
+        if let Some(open) = self.accept("(") {
+            let id = self.new_id(Self::at_offset(open));
+            let args = self.arguments()?;
+            return Ok(macros::global_call(self, id, &name, args));
+        }
+        let id = self.new_id(Self::at_offset(first));
+        Ok(Expr { id, kind: Kind::Ident(name.into()) })
+    }
+
+    fn list(&mut self) -> Result<Expr> {
+        let open = self.take();
+        let id = self.new_id(Self::at_offset(open));
+        let mut elements = Vec::new();
+        let mut optional = Vec::new();
+        while !self.is("]") {
+            if elements.is_empty() && self.accept(",").is_some() {
+                break;
+            }
+            if self.accept("?").is_some() {
+                optional.push(elements.len());
+            }
+            elements.push(self.expr()?);
+            if self.accept(",").is_none() {
+                self.expect_either("]")?;
+                return Ok(Expr { id, kind: Kind::List { elements, optional } });
+            }
+            if !self.is("]") && !self.is("?") && !Self::begins_operand(self.peek(0).token) {
+                break;
+            }
+        }
+        self.expect("]", "']'", false)?;
+        Ok(Expr { id, kind: Kind::List { elements, optional } })
+    }
+
+    /// Reads the end of a list or map after an element without a comma.
+    fn expect_either(&mut self, symbol: &'static str) -> Result<Lexeme> {
+        self.expect(symbol, &format!("{{'{symbol}', ','}}"), false)
+    }
+
+    fn map(&mut self) -> Result<Expr> {
+        let open = self.take();
+        let id = self.new_id(Self::at_offset(open));
+        let mut entries = Vec::new();
+        while !self.is("}") {
+            if entries.is_empty() && self.accept(",").is_some() {
+                break;
+            }
+            let optional = self.accept("?").is_some();
+            let key = self.expr()?;
+            let insertable = Self::begins_operand(self.peek(0).token);
+            self.expect(":", "':'", insertable)?;
+            let value = self.expr()?;
+            entries.push(Entry { key, value, optional });
+            if self.accept(",").is_none() {
+                self.expect_either("}")?;
+                return Ok(Expr { id, kind: Kind::Map { entries } });
+            }
+        }
+        self.expect("}", "'}'", false)?;
+        Ok(Expr { id, kind: Kind::Map { entries } })
+    }
+
+    fn message(&mut self, name: String) -> Result<Expr> {
+        let open = self.take();
+        let id = self.new_id(Self::at_offset(open));
+        let mut fields = Vec::new();
+        while !self.is("}") {
+            let optional = self.accept("?").is_some();
+            let field = self.peek(0);
+            if field.token != Token::Identifier {
+                let shown = self.text(field);
+                self.syntax(&format!(
+                    "mismatched input '{shown}' expecting {{'}}', ',', '?', IDENTIFIER, ESC_IDENTIFIER}}"
+                ));
+                return Err(Stop);
+            }
+            self.take();
+            let colon = self.expect(":", "':'", false)?;
+            let id = self.new_id(Self::at_offset(colon));
+            let value = self.expr()?;
+            fields.push(Field { id, name: self.text(field).into(), value, optional });
+            if self.accept(",").is_none() {
+                break;
+            }
+        }
+        self.expect("}", "{'}', ','}", false)?;
+        Ok(Expr { id, kind: Kind::Message { name: name.into(), fields } })
+    }
+
+    fn literal(&mut self) -> Result<Expr> {
+        let first = self.take();
+        let at = Self::at_offset(first);
+        let negative = first.token == Token::Symbol("-");
+        let token = if negative { self.take() } else { first };
+        let text = self.text(token);
+        let signed = |text: &str| if negative { format!("-{text}") } else { text.to_owned() };
+        let value = match token.token {
+            Token::True => Ok(Literal::Bool(true)),
+            Token::False => Ok(Literal::Bool(false)),
+            Token::Null => Ok(Literal::Null),
+            Token::Int => match text.strip_prefix("0x") {
+                Some(hex) => i64::from_str_radix(&signed(hex), 16),
+                None => signed(&text).parse(),
+            }
+            .map(Literal::Int)
+            .map_err(|_| "invalid int literal".to_owned()),
+            Token::Uint => {
+                let digits = &text[..text.len() - 1];
+                match digits.strip_prefix("0x") {
+                    Some(hex) => u64::from_str_radix(hex, 16),
+                    None => digits.parse(),
+                }
+                .map(Literal::Uint)
+                .map_err(|_| "invalid uint literal".to_owned())
+            }
+            Token::Float => match signed(&text).parse::<f64>() {
+                Ok(number) if number.is_finite() => Ok(Literal::Double(number)),
+                _ => Err("invalid double literal".to_owned()),
+            },
+            Token::String => unquote(&text, false).map_err(str::to_owned).and_then(|bytes| {
+                let text = String::from_utf8(bytes).map_err(|_| "invalid unicode code point".to_owned())?;
+                Ok(Literal::String(text.into()))
+            }),
+            _ => unquote(&text[1..], true).map(|bytes| Literal::Bytes(bytes.into())).map_err(str::to_owned),
+        };
+        match value {
+            Ok(value) => Ok(Expr { id: self.new_id(at), kind: Kind::Literal(value) }),
+            Err(words) => {
+                self.report(at, words);
+                Ok(self.placeholder(at))
+            }
+        }
+    }
+}
