@@ -58,6 +58,8 @@ pub struct Rules {
     pub validate_status_update: fn(new: &Value, old: &Value, &mut Errors),
     /// What is allowed but should be known: the texts of `Warning` headers.
     pub warnings: fn(&Value, &mut Vec<String>),
+    /// Whether an update is worth those warnings too.
+    pub warns_on_update: fn(new: &Value, old: &Value) -> bool,
     /// Whether PUT creates the object when it is not there.
     pub create_on_update: bool,
     /// Whether an update without a resourceVersion is allowed to overwrite.
@@ -118,6 +120,7 @@ impl Rules {
         validate_update: |_, _, _| {},
         validate_status_update: |_, _, _| {},
         warnings: |_, _| {},
+        warns_on_update: |_, _| true,
         create_on_update: false,
         unconditional_update: true,
     };
@@ -152,6 +155,11 @@ pub fn validate_finalizers(meta: &Value, errors: &mut Errors) {
             errors.push(Error::invalid(&path.index(index), finalizer, words));
         }
     }
+}
+
+/// The `warns_on_update` of the kinds that only warn about what changed.
+pub fn spec_changed(new: &Value, old: &Value) -> bool {
+    new["spec"] != old["spec"]
 }
 
 /// The usual `prepare_create`: status is the server's to write.

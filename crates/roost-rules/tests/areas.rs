@@ -139,7 +139,7 @@ fn update(body: &Value, old: &Value, subresource: &str) -> Outcome {
                 object["metadata"]["generation"] = generation.into();
             }
             (rules.validate_update)(&object, &old, &mut outcome.errors);
-            if outcome.errors.is_empty() {
+            if outcome.errors.is_empty() && (rules.warns_on_update)(&object, &old) {
                 (rules.warnings)(&object, &mut outcome.warnings);
             }
         }
@@ -258,4 +258,14 @@ fn storage() {
 #[test]
 fn access() {
     run("access", include_str!("stock/access.json"));
+}
+
+#[test]
+fn admission() {
+    run("admission", include_str!("stock/admission.json"));
+}
+
+#[test]
+fn devices() {
+    run("devices", include_str!("stock/devices.json"));
 }

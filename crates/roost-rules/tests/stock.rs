@@ -73,8 +73,7 @@ fn update(body: &Value, old: &Value, subresource: &str) -> Outcome {
         _ => {
             (rules.prepare_update)(&mut object, &old);
             (rules.validate_update)(&object, &old, &mut errors);
-            let changed = ["spec", "template"].iter().any(|name| object[name] != old[name]);
-            if errors.is_empty() && changed && body["kind"] != "Pod" {
+            if errors.is_empty() && (rules.warns_on_update)(&object, &old) {
                 (rules.warnings)(&object, &mut warnings);
             }
         }

@@ -140,10 +140,11 @@ pub(super) fn validate(request: &Value, old: Option<&Value>, errors: &mut Errors
     validate_conditions(&status.field("conditions"), old, errors);
     let certificate = text(&request["status"], "certificate");
     let before = old.map(|old| text(&old["status"], "certificate"));
-    if before != Some(certificate) && before.is_none_or(|before| problem(before).is_none()) {
-        if let Some(words) = problem(certificate) {
-            errors.push(Error::invalid(&Path::new("status.certificate"), "<certificate data>", words));
-        }
+    if before != Some(certificate)
+        && before.is_none_or(|before| problem(before).is_none())
+        && let Some(words) = problem(certificate)
+    {
+        errors.push(Error::invalid(&Path::new("status.certificate"), "<certificate data>", words));
     }
 }
 

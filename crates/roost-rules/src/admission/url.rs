@@ -43,20 +43,26 @@ pub(super) fn validate(url: &Spot<'_>, errors: &mut Errors) {
 }
 
 /// Splits the scheme off, as Go does.
-fn split_scheme(url: &str) -> Result<(&str, &str), &'static str> {
+fn split_scheme(url: &str) -> Result<(&str, &str), String> {
     if url.chars().any(|character| character.is_ascii_control()) {
-        return Err("net/url: invalid control character in URL");
+        return Err("net/url: invalid control character in URL".to_owned());
+    }
+    for (index, _) in url.match_indices('%') {
+        let escape: String = url[index..].chars().take(3).collect();
+        if escape.len() != 3 || !escape[1..].bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(format!("invalid URL escape {}", roost_object::field::quote(&escape)));
+        }
     }
     let end = url.find(|character: char| !character.is_ascii_alphanumeric() && !"+-.".contains(character));
     match end {
-        Some(0) if url.starts_with(':') => Err("missing protocol scheme"),
+        Some(0) if url.starts_with(':') => Err("missing protocol scheme".to_owned()),
         Some(end)
             if end > 0 && url[end..].starts_with(':') && url.starts_with(|first: char| first.is_ascii_alphabetic()) =>
         {
             Ok((&url[..end], &url[end + 1..]))
         }
         _ if url.split('/').next().is_some_and(|segment| segment.contains(':')) => {
-            Err("first path segment in URL cannot contain colon")
+            Err("first path segment in URL cannot contain colon".to_owned())
         }
         _ => Ok(("", url)),
     }
@@ -92,9 +98,9 @@ pub(super) fn validate_service(service: &Spot<'_>, errors: &mut Errors) {
         if step.is_empty() {
             report(format!("segment[{index}] may not be empty"));
         } else {
-            names::is_dns1123_subdomain(step)
-                .into_iter()
-                .for_each(|words| report(format!("segment[{index}]: {words}")));
+            for words in names::is_dns1123_subdomain(step) {
+                report(format!("segment[{index}]: {words}"));
+            }
         }
     }
 }

@@ -66,12 +66,12 @@ fn decoded_length(text: &str) -> usize {
 pub(super) fn secret_defaults(secret: &mut Value) {
     let plain = secret.at("stringData").map(Value::take);
     secret.drop_field("stringData");
-    if let Some(Value::Object(plain)) = plain {
-        if !plain.is_empty() {
-            let data = secret.at_or_empty("data");
-            for (key, text) in plain {
-                data.put(&key, STANDARD.encode(text.as_str().unwrap_or_default()));
-            }
+    if let Some(Value::Object(plain)) = plain
+        && !plain.is_empty()
+    {
+        let data = secret.at_or_empty("data");
+        for (key, text) in plain {
+            data.put(&key, STANDARD.encode(text.as_str().unwrap_or_default()));
         }
     }
     secret.fill_text("type", "Opaque");

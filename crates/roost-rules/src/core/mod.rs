@@ -14,6 +14,9 @@ use roost_object::Value;
 use crate::fill::Fill;
 use crate::{NameRule, Rules, drop_status, keep_spec, keep_status};
 
+/// The annotation that once kept pods from mounting secrets of other accounts.
+const MOUNTABLE_SECRETS: &str = "kubernetes.io/enforce-mountable-secrets";
+
 pub(crate) static TABLE: &[Rules] = &[
     Rules {
         kind: "Namespace",
@@ -61,6 +64,7 @@ pub(crate) static TABLE: &[Rules] = &[
         prepare_create: keep_names_of_secrets,
         prepare_update: |new, _| keep_names_of_secrets(new),
         warnings: service_account_warnings,
+        warns_on_update: |_, old| old["metadata"]["annotations"].get(MOUNTABLE_SECRETS).is_none(),
         ..Rules::NONE
     },
     Rules {
@@ -73,6 +77,7 @@ pub(crate) static TABLE: &[Rules] = &[
         validate_update: quota::validate_update,
         validate_status_update: quota::validate_status_update,
         warnings: quota::warnings,
+        warns_on_update: |_, _| false,
         ..Rules::NONE
     },
     Rules {
@@ -112,10 +117,9 @@ fn keep_names_of_secrets(account: &mut Value) {
 }
 
 fn service_account_warnings(account: &Value, warnings: &mut Vec<String>) {
-    const ANNOTATION: &str = "kubernetes.io/enforce-mountable-secrets";
-    if account["metadata"]["annotations"].get(ANNOTATION).is_some() {
+    if account["metadata"]["annotations"].get(MOUNTABLE_SECRETS).is_some() {
         warnings.push(format!(
-            "metadata.annotations[{ANNOTATION}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
+            "metadata.annotations[{MOUNTABLE_SECRETS}]: deprecated in v1.32+; prefer separate namespaces to isolate access to mounted secrets"
         ));
     }
 }

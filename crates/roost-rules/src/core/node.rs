@@ -80,9 +80,23 @@ pub(super) fn validate(node: &Value, errors: &mut Errors) {
     let spec = Path::new("spec");
     let networks = Spot::new(&node["spec"]["podCIDRs"], spec.child("podCIDRs"));
     networks.each(|_, network| address_range::validate(network.text(), &[], &network.path, errors));
-    let families: Vec<bool> =
-        networks.elements().iter().filter_map(Value::as_str).map(|network| network.contains(':')).collect();
-    if families.len() > 1 && (families.len() > 2 || families[0] == families[1]) {
+    let read: Vec<_> = networks
+        .elements()
+        .iter()
+        .map(|network| address_range::parse_leniently(network.as_str().unwrap_or_default()))
+        .collect();
+    if read.len() < 2 {
+        return;
+    }
+    if let Some(index) = read.iter().position(Option::is_none) {
+        let text = networks.elements()[index].as_str().unwrap_or_default();
+        let words = format!(
+            "invalid PodCIDRs. failed to check with dual stack with error:invalid CIDR[{index}]: <nil> (invalid CIDR address: {text})"
+        );
+        errors.push(Error::internal(&networks.path, words));
+    }
+    let families: Vec<bool> = read.into_iter().flatten().map(|(address, _)| address.is_ipv6()).collect();
+    if families.len() != 2 || families[0] == families[1] || networks.elements().len() > 2 {
         networks.invalid("may specify no more than one CIDR for each IP family", errors);
     }
 }

@@ -20,6 +20,10 @@ const REFERENCE: &str =
 
 pub(super) fn defaults(claim: &mut Value) {
     spec_defaults(claim.at_or_empty("spec"));
+    let allocation = claim.at("status").and_then(|status| status.at("allocation"));
+    if let Some(devices) = allocation.and_then(|allocation| allocation.at("devices")) {
+        devices.each("results").for_each(toleration_defaults);
+    }
 }
 
 pub(super) fn template_defaults(template: &mut Value) {
@@ -40,6 +44,13 @@ fn request_defaults(request: &mut Value) {
     request.fill_text("allocationMode", "ExactCount");
     if text(request, "allocationMode") == "ExactCount" {
         request.fill_number("count", 1);
+    }
+    toleration_defaults(request);
+}
+
+fn toleration_defaults(holder: &mut Value) {
+    for toleration in holder.each("tolerations") {
+        toleration.fill_text("operator", "Equal");
     }
 }
 

@@ -45,7 +45,9 @@ pub(super) fn drop_disabled(slice: &mut Value, old: Option<&Value>) {
         }
         if !has_lists && let Some(Value::Object(attributes)) = device.at("attributes") {
             for attribute in attributes.values_mut() {
-                LISTS.iter().for_each(|list| attribute.drop_field(list));
+                for list in LISTS {
+                    attribute.drop_field(list);
+                }
             }
         }
     }
@@ -265,7 +267,7 @@ fn validate_attribute(attribute: &Spot<'_>, errors: &mut Errors) {
 }
 
 fn amount(value: &Value) -> Option<Quantity> {
-    Quantity::from_value(value).ok()
+    if value.is_null() { None } else { Quantity::from_value(value).ok() }
 }
 
 /// Checks which parts of a capacity can be asked for.

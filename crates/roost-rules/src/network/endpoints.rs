@@ -14,6 +14,8 @@ const ADDRESSES_MAX: usize = 100;
 const PORTS_MAX: usize = 20_000;
 const ENDPOINTS_MAX: usize = 1_000;
 const HINTS_MAX: usize = 8;
+/// The label that named the node of an endpoint before there was a field for it.
+const HOST: &str = "kubernetes.io/hostname";
 const ADDRESS_TYPES: &[&str] = &["FQDN", "IPv4", "IPv6"];
 
 pub(super) fn defaults(endpoints: &mut Value) {
@@ -143,7 +145,6 @@ pub(super) fn prepare_slice_update(new: &mut Value, old: &Value) {
     if same(&new["endpoints"], &old["endpoints"]) {
         return;
     }
-    const HOST: &str = "kubernetes.io/hostname";
     let known: Vec<&str> =
         elements(&old["endpoints"]).iter().map(|endpoint| text(&endpoint["deprecatedTopology"], HOST)).collect();
     for endpoint in new.each("endpoints") {
@@ -266,9 +267,8 @@ fn validate_domain(one: &Spot<'_>, errors: &mut Errors) {
 }
 
 fn validate_hints(hints: &Spot<'_>, errors: &mut Errors) {
-    let rules: [(&str, fn(&str) -> Vec<String>); 2] =
-        [("forZones", names::is_label_value), ("forNodes", names::is_dns1123_subdomain)];
-    for (list, rule) in rules {
+    for list in ["forZones", "forNodes"] {
+        let rule = if list == "forZones" { names::is_label_value } else { names::is_dns1123_subdomain };
         let list = hints.field(list);
         let count = list.elements().len();
         if count > HINTS_MAX {

@@ -8,6 +8,8 @@ mod ranges;
 pub mod service;
 mod service_addresses;
 pub mod service_allocation;
+mod service_families;
+mod service_ports;
 mod service_update;
 
 use roost_object::Value;
@@ -22,7 +24,7 @@ pub(crate) static TABLE: &[Rules] = &[
         kind: "Service",
         name: NameRule::Label,
         defaults: service::defaults,
-        prepare_create: drop_status,
+        prepare_create: service_update::prepare_create,
         prepare_update: service_update::prepare,
         prepare_status_update: keep_spec,
         validate: |service, errors| service::validate(service, None, errors),
@@ -66,6 +68,7 @@ pub(crate) static TABLE: &[Rules] = &[
         validate_update: ingress::validate_update,
         validate_status_update: ingress::validate_status_update,
         warnings: ingress::warnings,
+        warns_on_update: |_, _| false,
         ..Rules::NONE
     },
     Rules {

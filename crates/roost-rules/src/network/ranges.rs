@@ -5,7 +5,7 @@ use roost_object::{Value, names};
 
 use super::endpoints::validate_canonical;
 use super::texts;
-use crate::check::{Check, Field, IMMUTABLE, SUBDOMAIN, Spot, elements, immutable, text};
+use crate::check::{Check, Field, IMMUTABLE, SUBDOMAIN, Spot, elements, same, text};
 use crate::{address_range, shown};
 
 const SEGMENT: Check = Check::Text(names::is_path_segment);
@@ -36,7 +36,10 @@ pub(super) fn validate_address_update(new: &Value, old: &Value, errors: &mut Err
     validate_address(new, errors);
     let root = Spot::root(new);
     let spec = root.field("spec");
-    immutable(&spec.field("parentRef"), &old["spec"]["parentRef"], errors);
+    let parent = spec.field("parentRef");
+    if !same(parent.value, &old["spec"]["parentRef"]) {
+        errors.push(shown::invalid(&parent.path, "*networking.ParentReference", parent.value, IMMUTABLE));
+    }
 }
 
 pub(super) fn validate_range(range: &Value, errors: &mut Errors) {

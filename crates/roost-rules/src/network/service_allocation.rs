@@ -8,13 +8,14 @@ use ipnet::IpNet;
 use roost_object::Value;
 use roost_object::field::{Error, Errors, Path};
 
-use super::allocation::{Taken, allocate_cluster_ip, allocate_node_port, claim_cluster_ip, claim_node_port};
+use super::allocation::{Taken, allocate_cluster_ip, claim_cluster_ip};
 use super::service::{is_headless, needs_health_check};
-use super::service_addresses::{self, is_ipv6};
+use super::service_families::prefers_as_before;
+use super::service_ports::{opens_node_ports, port, to_port, wants_node_ports};
 use super::service_update::{node_ports, same_addresses};
 use super::texts;
 use crate::address::parse_leniently;
-use crate::check::{Spot, elements, text};
+use crate::check::{elements, text};
 use crate::fill::Fill;
 
 /// What a cluster has to give, and what of it is taken.
@@ -113,27 +114,6 @@ pub fn held_by(service: &Value) -> Changes {
     changes
 }
 
-fn to_port(number: i64) -> Option<u16> {
-    u16::try_from(number).ok()
-}
-
-fn port(value: &Value) -> Option<u16> {
-    value.as_i64().filter(|number| *number > 0).and_then(to_port)
-}
-
-fn opens_node_ports(spec: &Value) -> bool {
-    matches!(text(spec, "type"), "NodePort" | "LoadBalancer")
-}
-
-/// Whether ports are given even where none is asked for.
-fn wants_node_ports(spec: &Value) -> bool {
-    match text(spec, "type") {
-        "NodePort" => true,
-        "LoadBalancer" => spec["allocateLoadBalancerNodePorts"] != false,
-        _ => false,
-    }
-}
-
 /// Fills in what was given before and the caller did not repeat.
 fn patch(spec: &mut Value, before: &Value) {
     if text(spec, "type") != "ExternalName" && text(before, "type") != "ExternalName" {
@@ -178,154 +158,14 @@ fn normalize(spec: &mut Value, before: &Value) {
     }
 }
 
-fn other_family(family: &str) -> &'static str {
-    if family == "IPv4" { "IPv6" } else { "IPv4" }
-}
-
-fn family_of(address: &str) -> &'static str {
-    if is_ipv6(address) { "IPv6" } else { "IPv4" }
-}
-
 /// A write in progress.
-struct Giving<'a> {
-    pools: &'a Pools<'a>,
+pub(super) struct Giving<'a> {
+    pub(super) pools: &'a Pools<'a>,
     name: String,
-    changes: Changes,
+    pub(super) changes: Changes,
 }
 
 impl Giving<'_> {
-    fn default_family(&self) -> &'static str {
-        if self.pools.ranges.first().is_some_and(|range| range.network().is_ipv6()) { "IPv6" } else { "IPv4" }
-    }
-
-    fn has_family(&self, family: &str) -> bool {
-        self.pools.ranges.iter().any(|range| range.network().is_ipv6() == (family == "IPv6"))
-    }
-
-    fn is_dual_stack(&self) -> bool {
-        self.has_family("IPv4") && self.has_family("IPv6")
-    }
-
-    /// Settles the families of the service and the policy behind them.
-    fn init_families(&self, spec: &mut Value, before: Option<&Value>) -> Result<(), Refusal> {
-        if text(spec, "type") == "ExternalName" || before.is_some_and(|before| prefers_as_before(spec, before)) {
-            return Ok(());
-        }
-        let selectorless = spec["selector"].as_object().is_none_or(roost_object::Map::is_empty);
-        let open = text(spec, "clusterIP") == "None" && selectorless;
-        if spec["ipFamilyPolicy"].is_null() {
-            let policy = match before.map(|before| text(before, "ipFamilyPolicy")).unwrap_or_default() {
-                "" if open => "RequireDualStack",
-                "" => "SingleStack",
-                policy => policy,
-            };
-            spec.put("ipFamilyPolicy", policy);
-        }
-        let mut errors = Errors::new();
-        let old = before.map(|before| serde_json::json!({"spec": {"clusterIPs": before["clusterIPs"]}}));
-        service_addresses::validate(&Spot::new(spec, Path::new("spec")), old.as_ref(), &mut errors);
-        refuse(errors)?;
-
-        let errors = self.settle_against_before(spec, before);
-        refuse(errors)?;
-        if open {
-            self.open_families(spec);
-            return Ok(());
-        }
-        refuse(self.check_families(spec))?;
-        let mut families: Vec<Value> = elements(&spec["ipFamilies"]).to_vec();
-        if families.is_empty() {
-            families.push(self.default_family().into());
-        }
-        if text(spec, "ipFamilyPolicy") != "SingleStack" && families.len() == 1 && self.is_dual_stack() {
-            families.push(other_family(families[0].as_str().unwrap_or_default()).into());
-        }
-        spec.put("ipFamilies", families);
-        Ok(())
-    }
-
-    /// Shortens the lists of a service that became single-stack, and reads families from addresses.
-    fn settle_against_before(&self, spec: &mut Value, before: Option<&Value>) -> Errors {
-        let mut errors = Errors::new();
-        let path = Path::new("spec");
-        let policy_path = path.child("ipFamilyPolicy");
-        let policy = spec["ipFamilyPolicy"].clone();
-        let single = policy == "SingleStack";
-        if let Some(before) = before {
-            for (field, released) in [("clusterIPs", "cluster IP"), ("ipFamilies", "IP family")] {
-                let (new, old) = (elements(&spec[field]), elements(&before[field]));
-                if single {
-                    if new == old && new.len() > 1 {
-                        let first = vec![new[0].clone()];
-                        spec.put(field, first);
-                    }
-                } else if !new.is_empty() && new.len() < old.len() {
-                    let words = format!("must be 'SingleStack' to release the secondary {released}");
-                    errors.push(Error::invalid(&policy_path, policy.clone(), words));
-                }
-            }
-        }
-        if single {
-            for (field, several) in [("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")] {
-                if elements(&spec[field]).len() == 2 {
-                    let words = format!(
-                        "must be 'RequireDualStack' or 'PreferDualStack' when multiple {several} are specified"
-                    );
-                    errors.push(Error::invalid(&policy_path, policy.clone(), words));
-                }
-            }
-        }
-        let mut families: Vec<Value> = elements(&spec["ipFamilies"]).to_vec();
-        let known = families.len();
-        for (index, one) in texts(&spec["clusterIPs"]).into_iter().enumerate() {
-            if one == "None" {
-                break;
-            }
-            if index >= families.len() {
-                let family = family_of(one);
-                if self.has_family(family) {
-                    families.push(family.into());
-                } else {
-                    let at = path.child("clusterIPs");
-                    let words = format!("{family} is not configured on this cluster");
-                    errors.push(Error::invalid(&at.index(index), spec["clusterIPs"].clone(), words));
-                }
-            }
-        }
-        if families.len() > known {
-            spec.put("ipFamilies", families);
-        }
-        errors
-    }
-
-    /// A headless service without a selector may have endpoints of any family, whatever the cluster has.
-    fn open_families(&self, spec: &mut Value) {
-        let mut families: Vec<Value> = elements(&spec["ipFamilies"]).to_vec();
-        if families.is_empty() {
-            families.push(self.default_family().into());
-        }
-        if families.len() < 2 && text(spec, "ipFamilyPolicy") != "SingleStack" {
-            families.push(other_family(families[0].as_str().unwrap_or_default()).into());
-        }
-        spec.put("ipFamilies", families);
-    }
-
-    fn check_families(&self, spec: &Value) -> Errors {
-        let mut errors = Errors::new();
-        let path = Path::new("spec");
-        if text(spec, "ipFamilyPolicy") == "RequireDualStack" && !self.is_dual_stack() {
-            let words = "this cluster is not configured for dual-stack services";
-            errors.push(Error::invalid(&path.child("ipFamilyPolicy"), spec["ipFamilyPolicy"].clone(), words));
-        }
-        let families = path.child("ipFamilies");
-        for (index, family) in texts(&spec["ipFamilies"]).into_iter().enumerate() {
-            if !self.has_family(family) {
-                errors.push(Error::invalid(&families.index(index), family, "not configured on this cluster"));
-            }
-        }
-        errors
-    }
-
     /// Gives one address for each family.
     fn give_addresses(&mut self, spec: &mut Value) -> Result<(), Refusal> {
         if text(spec, "type") == "ExternalName"
@@ -417,152 +257,6 @@ impl Giving<'_> {
         }
         Ok(())
     }
-
-    /// Takes a port that was asked for.
-    fn claim_port(&mut self, number: i64) -> Result<(), Taken> {
-        let outside = || Taken::PortOutsideRange(self.pools.ports.clone());
-        let port = to_port(number).ok_or_else(outside)?;
-        if self.pools.dry_run {
-            if (self.pools.port_in_use)(port) || self.changes.taken_ports.contains(&port) {
-                return Err(Taken::Port);
-            }
-        } else {
-            let used = |port| (self.pools.port_in_use)(port) || self.changes.taken_ports.contains(&port);
-            claim_node_port(port, &self.pools.ports, &used)?;
-        }
-        self.changes.taken_ports.push(port);
-        Ok(())
-    }
-
-    /// Takes any port.
-    fn any_port(&mut self) -> Option<u16> {
-        /// Where the made-up ports of writes that are not stored begin.
-        const MADE_UP: u16 = 32_769;
-        let port = if self.pools.dry_run {
-            self.changes.taken_ports.iter().max().map_or(MADE_UP, |last| last.saturating_add(1))
-        } else {
-            let used = |port| (self.pools.port_in_use)(port) || self.changes.taken_ports.contains(&port);
-            let seed = self.pools.seed.wrapping_add(self.changes.taken_ports.len() as u64);
-            allocate_node_port(&self.pools.ports, &used, seed)?
-        };
-        self.changes.taken_ports.push(port);
-        Some(port)
-    }
-
-    /// Gives a new service its ports. Ports with the same number share one, whatever their protocols.
-    fn give_ports(&mut self, spec: &mut Value) -> Result<(), Refusal> {
-        let wants_any = wants_node_ports(spec);
-        let mut ports: Vec<Value> = elements(&spec["ports"]).to_vec();
-        let mut given: Vec<(i64, i64)> = Vec::new();
-        for index in 0..ports.len() {
-            let number = |port: &Value, field: &str| port[field].as_i64().unwrap_or_default();
-            let (service_port, asked) = (number(&ports[index], "port"), number(&ports[index], "nodePort"));
-            if asked == 0 && !wants_any {
-                continue;
-            }
-            let shared = given.iter().find(|(port, _)| *port == service_port).map(|(_, node_port)| *node_port);
-            match shared {
-                None => {
-                    let asked = ports
-                        .iter()
-                        .filter(|port| number(port, "port") == service_port)
-                        .map(|port| number(port, "nodePort"))
-                        .find(|port| *port != 0);
-                    let chosen = match asked {
-                        Some(asked) => {
-                            self.claim_port(asked).map_err(|taken| refused_port(index, asked, &taken))?;
-                            asked
-                        }
-                        None => i64::from(self.any_port().ok_or_else(no_port_left)?),
-                    };
-                    ports[index].put("nodePort", chosen);
-                    given.push((service_port, chosen));
-                }
-                Some(shared) if asked == 0 => ports[index].put("nodePort", shared),
-                Some(shared) if asked != shared => {
-                    self.claim_port(asked).map_err(|taken| refused_port(index, asked, &taken))?;
-                }
-                Some(_) => {}
-            }
-        }
-        if !ports.is_empty() {
-            spec.put("ports", ports);
-        }
-        Ok(())
-    }
-
-    fn update_ports(&mut self, spec: &mut Value, before: &Value) -> Result<(), Refusal> {
-        let had: Vec<i64> = node_ports(before).collect();
-        if opens_node_ports(spec) {
-            let wants_any = wants_node_ports(spec);
-            let mut ports: Vec<Value> = elements(&spec["ports"]).to_vec();
-            let mut claimed = Vec::new();
-            for (index, port) in ports.iter_mut().enumerate() {
-                match port["nodePort"].as_i64().unwrap_or_default() {
-                    0 if !wants_any => {}
-                    0 => {
-                        let chosen = self.any_port().ok_or_else(no_port_left)?;
-                        port.put("nodePort", chosen);
-                    }
-                    asked if had.contains(&asked) || claimed.contains(&asked) => {}
-                    asked => {
-                        self.claim_port(asked).map_err(|taken| refused_port(index, asked, &taken))?;
-                        claimed.push(asked);
-                    }
-                }
-            }
-            if !ports.is_empty() {
-                spec.put("ports", ports);
-            }
-        }
-        if opens_node_ports(before) {
-            let has: Vec<i64> = if opens_node_ports(spec) { node_ports(spec).collect() } else { Vec::new() };
-            let gone = had.into_iter().filter(|port| !has.contains(port)).filter_map(to_port);
-            self.changes.returned_ports.extend(gone);
-        }
-        Ok(())
-    }
-
-    fn give_health_check_port(&mut self, spec: &mut Value) -> Result<(), Refusal> {
-        let asked = spec["healthCheckNodePort"].as_i64().unwrap_or_default();
-        if asked != 0 {
-            return self.claim_port(asked).map_err(|taken| {
-                Refusal::Exhausted(format!("failed to allocate requested HealthCheck NodePort {asked}: {taken}"))
-            });
-        }
-        let Some(chosen) = self.any_port() else {
-            return Err(Refusal::Exhausted("failed to allocate a HealthCheck NodePort 0: range is full".to_owned()));
-        };
-        spec.put("healthCheckNodePort", chosen);
-        Ok(())
-    }
-}
-
-/// Whether a dual-stack preference and all it led to is as it was. Such a service stays as it is even if the cluster
-/// has changed its families since.
-fn prefers_as_before(spec: &Value, before: &Value) -> bool {
-    let addressed = |spec: &Value| matches!(text(spec, "type"), "ClusterIP" | "NodePort" | "LoadBalancer");
-    let prefers = |spec: &Value| matches!(text(spec, "ipFamilyPolicy"), "" | "PreferDualStack");
-    addressed(spec)
-        && addressed(before)
-        && prefers(spec)
-        && prefers(before)
-        && same_addresses(spec, before)
-        && texts(&spec["ipFamilies"]) == texts(&before["ipFamilies"])
-}
-
-fn refuse(errors: Errors) -> Result<(), Refusal> {
-    if errors.is_empty() { Ok(()) } else { Err(Refusal::Invalid(errors)) }
-}
-
-fn refused_port(index: usize, asked: i64, taken: &Taken) -> Refusal {
-    let ports = Path::new("spec.ports");
-    let port = ports.index(index);
-    Error::invalid(&port.child("nodePort"), asked, taken.to_string()).into()
-}
-
-fn no_port_left() -> Refusal {
-    Refusal::Exhausted("failed to allocate a nodePort: range is full".to_owned())
 }
 
 fn text_at(list: &Value, index: usize) -> String {
@@ -585,7 +279,7 @@ mod tests {
         }
     }
 
-    fn create(spec: Value, ranges: &[&str]) -> Result<(Value, Changes), Refusal> {
+    fn create(spec: &Value, ranges: &[&str]) -> Result<(Value, Changes), Refusal> {
         let ranges: Vec<IpNet> = ranges.iter().map(|range| range.parse().unwrap()).collect();
         let mut service = json!({"metadata": {"name": "s"}, "spec": spec});
         super::super::service::defaults(&mut service);
@@ -602,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_plain_service_gets_one_address() {
-        let (spec, changes) = create(json!({"ports": [{"port": 80}]}), &["10.0.0.0/24"]).unwrap();
+        let (spec, changes) = create(&json!({"ports": [{"port": 80}]}), &["10.0.0.0/24"]).unwrap();
         assert_eq!(spec["clusterIPs"], json!([spec["clusterIP"]]));
         assert_eq!((&spec["ipFamilies"], &spec["ipFamilyPolicy"]), (&json!(["IPv4"]), &json!("SingleStack")));
         assert_eq!(changes.taken_addresses.len(), 1);
@@ -611,18 +305,18 @@ mod tests {
     #[test]
     fn dual_stack_services_get_two() {
         let (spec, changes) =
-            create(json!({"ipFamilyPolicy": "PreferDualStack"}), &["10.0.0.0/24", "fd00::/112"]).unwrap();
+            create(&json!({"ipFamilyPolicy": "PreferDualStack"}), &["10.0.0.0/24", "fd00::/112"]).unwrap();
         assert_eq!(spec["ipFamilies"], json!(["IPv4", "IPv6"]));
         assert_eq!(changes.taken_addresses.len(), 2);
         assert_eq!(
-            words(create(json!({"ipFamilyPolicy": "RequireDualStack"}), &["10.0.0.0/24"])),
+            words(create(&json!({"ipFamilyPolicy": "RequireDualStack"}), &["10.0.0.0/24"])),
             r#"spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services"#
         );
     }
 
     #[test]
     fn headless_services_get_none() {
-        let (spec, changes) = create(json!({"clusterIP": "None"}), &["10.0.0.0/24"]).unwrap();
+        let (spec, changes) = create(&json!({"clusterIP": "None"}), &["10.0.0.0/24"]).unwrap();
         assert_eq!(
             (&spec["clusterIPs"], &spec["ipFamilies"], &spec["ipFamilyPolicy"]),
             (&json!(["None"]), &json!(["IPv4", "IPv6"]), &json!("RequireDualStack"))
@@ -632,7 +326,7 @@ mod tests {
 
     #[test]
     fn what_is_asked_for_is_given_if_it_can_be() {
-        let asked = |address: &str| create(json!({"clusterIP": address}), &["10.0.0.0/24"]);
+        let asked = |address: &str| create(&json!({"clusterIP": address}), &["10.0.0.0/24"]);
         assert_eq!(asked("10.0.0.3").unwrap().0["clusterIPs"], json!(["10.0.0.3"]));
         assert_eq!(
             words(asked("10.0.0.9")),
@@ -643,11 +337,11 @@ mod tests {
             r#"spec.clusterIPs: Invalid value: ["10.1.0.9"]: failed to allocate IP 10.1.0.9: the provided network does not match the current range"#
         );
         assert_eq!(
-            words(create(json!({"type": "NodePort", "ports": [{"port": 1, "nodePort": 30009}]}), &["10.0.0.0/24"])),
+            words(create(&json!({"type": "NodePort", "ports": [{"port": 1, "nodePort": 30009}]}), &["10.0.0.0/24"])),
             "spec.ports[0].nodePort: Invalid value: 30009: provided port is already allocated"
         );
         assert_eq!(
-            words(create(json!({}), &["10.0.0.0/32"])),
+            words(create(&json!({}), &["10.0.0.0/32"])),
             r#"failed to allocate a serviceIP for Service "s": range is full"#
         );
     }
@@ -655,7 +349,7 @@ mod tests {
     #[test]
     fn ports_of_one_number_share_a_node_port() {
         let (spec, changes) = create(
-            json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [
+            &json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local", "ports": [
                 {"name": "a", "port": 53, "protocol": "TCP"}, {"name": "b", "port": 53, "protocol": "UDP"}]}),
             &["10.0.0.0/24"],
         )
@@ -672,7 +366,7 @@ mod tests {
     #[test]
     fn updates_keep_and_return() {
         let ranges: Vec<IpNet> = vec!["10.0.0.0/24".parse().unwrap()];
-        let (spec, _) = create(json!({"type": "NodePort", "ports": [{"port": 80}]}), &["10.0.0.0/24"]).unwrap();
+        let (spec, _) = create(&json!({"type": "NodePort", "ports": [{"port": 80}]}), &["10.0.0.0/24"]).unwrap();
         let old = json!({"spec": spec});
         let mut new = json!({"spec": {"type": "NodePort", "ports": [{"port": 81, "protocol": "TCP"}]}});
         let changes = allocate_for_update(&mut new, &old, &pools(&ranges, &|_| false)).unwrap();

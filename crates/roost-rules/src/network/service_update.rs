@@ -22,6 +22,7 @@ pub(super) fn prepare(new: &mut Value, old: &Value) {
     {
         status.put("loadBalancer", roost_object::Map::new());
     }
+    drop_internal_policy(new);
     let Some(spec) = new.at("spec") else { return };
     let unchanged = |spec: &Value, field: &str| same(&spec[field], &before[field]);
     if text(before, "type") != "ExternalName" && kind == "ExternalName" {
@@ -52,6 +53,20 @@ pub(super) fn prepare(new: &mut Value, old: &Value) {
     }
     if is_reached_from_outside(before) && !is_reached_from_outside(spec) && unchanged(spec, "externalTrafficPolicy") {
         spec.drop_field("externalTrafficPolicy");
+    }
+}
+
+/// A new service has no status, nor a policy for traffic that it does not have.
+pub(super) fn prepare_create(service: &mut Value) {
+    crate::drop_status(service);
+    drop_internal_policy(service);
+}
+
+fn drop_internal_policy(service: &mut Value) {
+    if text(&service["spec"], "type") == "ExternalName"
+        && let Some(spec) = service.at("spec")
+    {
+        spec.drop_field("internalTrafficPolicy");
     }
 }
 

@@ -56,6 +56,7 @@ pub(crate) const RULES: Rules = Rules {
     validate_update: update::validate,
     validate_status_update: status::validate_update,
     warnings: warnings::of_pod,
+    warns_on_update: |_, _| false,
     ..Rules::NONE
 };
 

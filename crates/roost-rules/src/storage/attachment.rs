@@ -5,6 +5,7 @@ use roost_object::{Value, names};
 
 use super::{source, volume};
 use crate::check::{IMMUTABLE, Spot, same};
+use crate::fill::Fill;
 use crate::shown;
 
 /// All metadata of an attachment together may have this many bytes.
@@ -12,6 +13,13 @@ const METADATA_MAX: usize = 256 * 1024;
 /// The longest message of an error.
 const MESSAGE_MAX: usize = 1024;
 const ONE_OF: &str = "must specify exactly one of inlineVolumeSpec and persistentVolumeName";
+
+pub(super) fn defaults(attachment: &mut Value) {
+    let source = attachment.at("spec").and_then(|spec| spec.at("source"));
+    if let Some(spec) = source.and_then(|source| source.at("inlineVolumeSpec")) {
+        volume::source_defaults(spec);
+    }
+}
 
 pub(super) fn validate(attachment: &Value, errors: &mut Errors) {
     let root = Spot::root(attachment);

@@ -7,6 +7,7 @@ mod driver;
 mod source;
 mod volume;
 
+use crate::check::same;
 use crate::{Rules, drop_status, keep_spec, keep_status};
 
 const GROUP: &str = "storage.k8s.io";
@@ -56,6 +57,7 @@ pub(crate) static TABLE: &[Rules] = &[
     Rules {
         group: GROUP,
         kind: "VolumeAttachment",
+        defaults: attachment::defaults,
         prepare_create: drop_status,
         prepare_update: keep_status,
         validate: attachment::validate,
@@ -73,6 +75,7 @@ pub(crate) static TABLE: &[Rules] = &[
         validate: driver::validate,
         validate_update: driver::validate_update,
         warnings: driver::warnings,
+        warns_on_update: |new, old| !same(&new["spec"]["tokenRequests"], &old["spec"]["tokenRequests"]),
         unconditional_update: false,
         ..Rules::NONE
     },

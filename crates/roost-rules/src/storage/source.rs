@@ -4,7 +4,7 @@ use roost_object::field::{Error, Errors};
 use roost_object::{Map, Value, names};
 
 use crate::check::Check::{Fields, Longest, Required, Text, With};
-use crate::check::{Check, Field, LABEL, NO_BACKSTEPS, SUBDOMAIN, Spot, text};
+use crate::check::{Check, Field, LABEL, NO_BACKSTEPS, SUBDOMAIN, Spot};
 use crate::pod::volume;
 
 /// A kind of storage: its field, and what must hold for it. Stock looks for them in this order.
@@ -41,7 +41,7 @@ static SOURCES: &[Source] = &[
     source("rbd", &[Fields(&[("monitors", &[Required]), ("image", &[Required])])]),
     source("quobyte", &[With(volume::quobyte)]),
     Source { forbidden_as: "cephFS", ..source("cephfs", &[Fields(&[("monitors", &[Required])])]) },
-    source("iscsi", &[With(iscsi)]),
+    source("iscsi", &[]),
     source("cinder", &[Fields(&[("volumeID", &[Required]), SECRET])]),
     source("fc", &[With(volume::fibre_channel)]),
     source("flexVolume", &[Fields(&[("driver", &[Required]), ("options", &[With(volume::flex_options)])])]),
@@ -84,7 +84,7 @@ pub(super) fn validate(spec: &Spot<'_>, volume_name: &str, errors: &mut Errors) 
         let spot = Spot::new(value, spec.path.child(kind.reported_as));
         spot.check(kind.checks, errors);
         match kind.field {
-            "iscsi" => iscsi_portal(&spot, volume_name, errors),
+            "iscsi" => iscsi(&spot, volume_name, errors),
             "local" if spec.value["nodeAffinity"].is_null() => {
                 errors.push(Error::required(&spec.path.child("nodeAffinity"), "Local volume requires node affinity"));
             }
@@ -118,25 +118,25 @@ fn azure_namespace(source: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-/// Checks iSCSI as in pods; only the words for a bad name are fewer here.
-fn iscsi(source: &Spot<'_>, errors: &mut Errors) {
-    let before = errors.len();
-    volume::iscsi(source, errors);
-    for error in &mut errors[before..] {
+/// Checks iSCSI as in pods, with some more checks between, and with fewer words for a bad name.
+fn iscsi(source: &Spot<'_>, volume_name: &str, errors: &mut Errors) {
+    let mut found = Errors::new();
+    volume::iscsi(source, &mut found);
+    for error in &mut found {
         if error.detail.starts_with("must be valid format starting") {
             "must be valid format".clone_into(&mut error.detail);
         }
     }
-    let secret = source.field("secretRef");
-    if secret.given() {
-        secret.field("name").check(&[Required], errors);
-    }
-}
-
-fn iscsi_portal(source: &Spot<'_>, volume_name: &str, errors: &mut Errors) {
-    let portal = text(source.value, "targetPortal");
-    if !source.value["initiatorName"].is_null() && volume_name.len() + 1 + portal.len() > 64 {
+    let portal = source.field("targetPortal");
+    if source.field("initiatorName").given() && volume_name.len() + 1 + portal.text().len() > 64 {
         let words = "Total length of <volume name>:<iscsi.targetPortal> must be under 64 characters if iscsi.initiatorName is specified.";
-        errors.push(Error::invalid(&source.path.child("targetportal"), portal, words));
+        let error = Error::invalid(&source.path.child("targetportal"), portal.text(), words);
+        found.insert(usize::from(!portal.filled()), error);
     }
+    let secret = source.field("secretRef");
+    if secret.given() && !secret.field("name").filled() {
+        let place = found.iter().position(|error| error.field.ends_with("initiatorname")).unwrap_or(found.len());
+        found.insert(place, Error::required(&secret.path.child("name"), ""));
+    }
+    errors.append(&mut found);
 }

@@ -14,6 +14,23 @@ use crate::{print, shown};
 const ACCESS_MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 /// The annotation that named the class before there was a field for it.
 pub(super) const CLASS_ANNOTATION: &str = "volume.beta.kubernetes.io/storage-class";
+const MOUNT_OPTIONS_ANNOTATION: &str = "volume.beta.kubernetes.io/mount-options";
+/// The sources that the older way of saying how to mount works with.
+const MOUNTABLE: [&str; 13] = [
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "glusterfs",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "iscsi",
+    "cinder",
+    "cephfs",
+    "azureFile",
+    "vsphereVolume",
+    "azureDisk",
+    "photonPersistentDisk",
+];
 const INLINE: &str = "may not be specified in the context of inline volumes";
 const AFFINITY_LABELS: [(&str, &str); 5] = [
     ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone"),
@@ -27,12 +44,17 @@ pub(super) fn defaults(volume: &mut Value) {
     let spec = volume.at_or_empty("spec");
     spec.fill_text("persistentVolumeReclaimPolicy", "Retain");
     spec.fill("volumeMode", "Filesystem");
+    source_defaults(spec);
+    volume.at_or_empty("status").fill_text("phase", "Pending");
+}
+
+/// Fills in what the source of a volume leaves open.
+pub(super) fn source_defaults(spec: &mut Value) {
     round_resource_list(spec.at("capacity"));
     if let Some(host_path) = spec.at("hostPath") {
         host_path.fill("type", "");
     }
     fill_block_volume(spec);
-    volume.at_or_empty("status").fill_text("phase", "Pending");
 }
 
 pub(super) fn prepare_create(volume: &mut Value) {
@@ -63,6 +85,13 @@ pub(super) fn validate(volume: &Value, old: Option<&Value>, errors: &mut Errors)
     let check_values = old.is_none_or(|old| !has_bad_values(&old["spec"]["nodeAffinity"]["required"]));
     let name = text(&volume["metadata"], "name");
     validate_spec(&root.field("spec"), name, false, check_values, errors);
+    if volume["metadata"]["annotations"].get(MOUNT_OPTIONS_ANNOTATION).is_some()
+        && MOUNTABLE.iter().all(|source| volume["spec"][source].is_null())
+    {
+        let annotations = Path::new("metadata.annotations");
+        let path = annotations.child(MOUNT_OPTIONS_ANNOTATION);
+        errors.push(Error::forbidden(&path, "may not specify mount options for this volume type"));
+    }
 }
 
 /// Values that an older server let through stay allowed.
@@ -188,7 +217,12 @@ fn validate_classes(spec: &Spot<'_>, inline: bool, errors: &mut Errors) {
 }
 
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let start = errors.len();
     validate(new, Some(old), errors);
+    // Stock looks twice, and reports what it finds twice.
+    let about_spec = |error: &&Error| !error.field.ends_with(MOUNT_OPTIONS_ANNOTATION);
+    let found: Vec<_> = errors[start..].iter().filter(about_spec).cloned().collect();
+    errors.extend(found);
     let (before, mut after) = (source::of(&old["spec"]), source::of(&new["spec"]));
     // The secret for expansion may be added later.
     if !before["csi"].is_null()
@@ -241,10 +275,9 @@ pub(super) fn validate_status_update(new: &Value, _old: &Value, errors: &mut Err
 }
 
 pub(super) fn warnings(volume: &Value, warnings: &mut Vec<String>) {
-    for (annotation, attribute, since) in [
-        (CLASS_ANNOTATION, "storageClassName", "v1.8"),
-        ("volume.beta.kubernetes.io/mount-options", "mountOptions", "v1.31"),
-    ] {
+    for (annotation, attribute, since) in
+        [(CLASS_ANNOTATION, "storageClassName", "v1.8"), (MOUNT_OPTIONS_ANNOTATION, "mountOptions", "v1.31")]
+    {
         if volume["metadata"]["annotations"].get(annotation).is_some() {
             warnings.push(format!(
                 "metadata.annotations[{annotation}]: deprecated since {since}; use \"{attribute}\" attribute instead"
