@@ -1,4 +1,5 @@
-//! Measures a durable store: commits of 1 KiB by so many writers at once, and opening with 100,000 objects.
+//! Measures a durable store: commits of 1 KiB by so many writers at once, alone and with watchers, and opening with 100,000
+//! objects.
 //!
 //! `cargo run --release -p roost-store --example throughput [<directory>]`
 
@@ -29,8 +30,18 @@ fn main() -> Result<(), Failure> {
     let directory = parent.join(format!("store-throughput-{}", std::process::id()));
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     println!("{:>8} {:>12} {:>10} {:>10}", "writers", "commits/s", "p50 ms", "p99 ms");
-    for writers in [1, 16, 64, 256] {
+    for (writers, elsewhere, here) in [(1, 0, 0), (16, 0, 0), (64, 0, 0), (256, 0, 0), (64, 10_000, 0), (64, 0, 100)] {
         let store = Store::open_file(&directory, Options::default())?;
+        for watcher in 0..elsewhere + here {
+            let collection = if watcher < elsewhere { format!("other-{watcher}") } else { "configmaps".into() };
+            let mut cursor = store.watch(&Collection::new("tenant", "", &collection), 1)?;
+            runtime.spawn(async move { while cursor.next().await.is_ok() {} });
+        }
+        match (elsewhere, here) {
+            (0, 0) => {}
+            (0, _) => println!("with {here} watchers of what is written"),
+            _ => println!("with {elsewhere} watchers of other collections"),
+        }
         runtime.block_on(measure(&store, writers))?;
         drop(store);
         std::fs::remove_dir_all(&directory)?;

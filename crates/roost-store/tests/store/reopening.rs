@@ -1,6 +1,7 @@
 //! What comes back after a restart: everything, with its history.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -77,6 +78,20 @@ async fn files_are_replaced_by_themselves() {
     drop(store);
     let store = open_tiny(directory.path(), options);
     assert_eq!((store.revision(), contents(&store, &pods())), (revision, expected));
+}
+
+#[tokio::test]
+async fn only_the_owner_can_read_the_files() {
+    let parent = tempfile::tempdir().unwrap();
+    let directory = parent.path().join("several/levels/deep");
+    let store = open(&directory);
+    store.commit(vec![put(&pods(), "secret", "1")]).await.unwrap();
+    store.compact(2).await.unwrap();
+    assert_eq!(fs::metadata(&directory).unwrap().permissions().mode() & 0o777, 0o700);
+    for entry in fs::read_dir(&directory).unwrap() {
+        let entry = entry.unwrap();
+        assert_eq!(entry.metadata().unwrap().permissions().mode() & 0o777, 0o600, "{:?}", entry.file_name());
+    }
 }
 
 #[tokio::test]

@@ -1,7 +1,8 @@
 //! Owns the names of a store's files, and making changes of the directory durable.
 
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::Revision;
@@ -11,6 +12,10 @@ const SEGMENT_PREFIX: &str = "log-";
 const SNAPSHOT_PREFIX: &str = "snapshot-";
 /// Files under construction; whatever has this ending was never part of the store.
 const UNFINISHED_SUFFIX: &str = ".new";
+
+/// Objects contain secrets, so what a store makes is for its owner only.
+const DIRECTORY_MODE: u32 = 0o700;
+pub(super) const FILE_MODE: u32 = 0o600;
 
 /// The files of a store, sorted by revision.
 #[derive(Debug, Default)]
@@ -41,6 +46,17 @@ impl Listing {
     }
 }
 
+/// Makes a directory and those above it as far as they are missing, durably: what is acknowledged in it must be found again.
+pub(super) fn make(directory: &Path) -> io::Result<()> {
+    let missing: Vec<_> = directory.ancestors().take_while(|ancestor| !is_there(ancestor)).collect();
+    DirBuilder::new().recursive(true).mode(DIRECTORY_MODE).create(directory)?;
+    missing.iter().filter_map(|made| made.parent()).try_for_each(sync_directory)
+}
+
+fn is_there(directory: &Path) -> bool {
+    directory.as_os_str().is_empty() || directory.exists()
+}
+
 fn revision_in(name: &str, prefix: &str) -> Option<Revision> {
     name.strip_prefix(prefix)?.parse().ok()
 }
@@ -64,9 +80,10 @@ pub(super) fn unfinished_path(path: &Path) -> PathBuf {
 /// Gives a file that is already durable its name, durably. It replaces a file that has that name.
 pub(super) fn finish(unfinished: &Path, path: &Path) -> io::Result<()> {
     fs::rename(unfinished, path)?;
-    sync_directory(path.parent().unwrap_or(Path::new(".")))
+    sync_directory(path.parent().unwrap_or(Path::new("")))
 }
 
 pub(super) fn sync_directory(directory: &Path) -> io::Result<()> {
+    let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     File::open(directory)?.sync_all()
 }

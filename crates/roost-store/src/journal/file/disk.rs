@@ -2,10 +2,12 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt as _};
 use std::path::Path;
 
 use rustix::fs::FallocateFlags;
+
+use super::directory::FILE_MODE;
 
 /// Where segments live.
 pub(super) trait Disk: Send {
@@ -32,7 +34,7 @@ pub(super) struct RealDisk;
 
 impl Disk for RealDisk {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(OpenOptions::new().write(true).create(true).truncate(true).open(path)?))
+        Ok(Box::new(OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(path)?))
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {

@@ -2,8 +2,10 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use super::directory::FILE_MODE;
 use crate::journal::OpenError;
 
 /// A held lock; dropping it lets the next one in.
@@ -14,7 +16,7 @@ pub(super) struct DirectoryLock {
 impl DirectoryLock {
     pub(super) fn acquire(directory: &Path) -> Result<Self, OpenError> {
         let path = directory.join("lock");
-        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(FILE_MODE).open(&path);
         let mut file = open.map_err(OpenError::io("open", &path))?;
         match file.try_lock() {
             Ok(()) => {}

@@ -95,7 +95,7 @@ impl FileJournal {
     }
 
     fn open_on(disk: Box<dyn Disk>, directory: &Path, options: FileOptions) -> Result<Self, OpenError> {
-        fs::create_dir_all(directory).map_err(OpenError::io("make the directory", directory))?;
+        directory::make(directory).map_err(OpenError::io("make the directory", directory))?;
         Ok(Self {
             directory: directory.into(),
             disk,

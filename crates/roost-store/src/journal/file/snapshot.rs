@@ -1,11 +1,12 @@
 //! Owns snapshot files: the whole state at one revision, complete or not there at all.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::directory::{finish, snapshot_path, unfinished_path};
+use super::directory::{FILE_MODE, finish, snapshot_path, unfinished_path};
 use super::header::{FORMAT_VERSION, FileHeader, SNAPSHOT_MAGIC};
 use super::reader::{Frame, FrameReader};
 use super::{StoreIdentity, random_number};
@@ -42,8 +43,10 @@ fn write_content(path: &Path, store: StoreIdentity, snapshot: Snapshot, cancelle
     let revision = snapshot.revision();
     let salt = random_number() as u32;
     let header = FileHeader { magic: SNAPSHOT_MAGIC, version: FORMAT_VERSION, store, revision, salt };
-    let mut file = File::create(path)?;
-    let mut written = file.write(&header.encode())? as u64;
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(path)?;
+    let header = header.encode();
+    file.write_all(&header)?;
+    let mut written = header.len() as u64;
     let mut flush = |frame: FrameBuilder, kind| {
         if cancelled.load(Ordering::Relaxed) {
             return Err(io::Error::other("the store is being closed"));
