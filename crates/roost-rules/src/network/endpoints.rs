@@ -139,7 +139,7 @@ pub(super) fn prepare_slice_update(new: &mut Value, old: &Value) {
     let changed = ["addressType", "endpoints", "ports"].iter().any(|field| !same(&new[field], &old[field]))
         || !same(&new["metadata"]["labels"], &old["metadata"]["labels"]);
     if changed {
-        let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
+        let generation = old["metadata"]["generation"].as_i64().unwrap_or_default().saturating_add(1);
         new.at_or_empty("metadata").put("generation", generation);
     }
     if same(&new["endpoints"], &old["endpoints"]) {

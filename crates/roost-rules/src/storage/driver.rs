@@ -35,7 +35,7 @@ pub(super) fn prepare_update(new: &mut Value, old: &Value) {
         prepare_create(new);
     }
     if !same(&new["spec"], &old["spec"]) {
-        let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
+        let generation = old["metadata"]["generation"].as_i64().unwrap_or_default().saturating_add(1);
         new.at_or_empty("metadata").put("generation", generation);
     }
 }
