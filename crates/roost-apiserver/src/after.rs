@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::clock;
 use crate::custom::is_true;
-use crate::write::{self, Change, Deletion, Target};
+use crate::write::{self, Change, Target};
 
 /// Follows up on an object that was created or changed.
 pub(crate) async fn written(target: &Target<'_>, object: &Value) {
@@ -14,16 +14,9 @@ pub(crate) async fn written(target: &Target<'_>, object: &Value) {
     }
 }
 
-/// Follows up on a delete.
-pub(crate) async fn deleted(target: &Target<'_>, deletion: &Deletion) {
-    if target.resource.is("apiextensions.k8s.io", "customresourcedefinitions") && !deletion.immediate {
-        accept_definition(target, &deletion.object).await;
-    }
-}
-
 /// Accepts a definition's names and establishes it, or says which names are taken. Stock does this in a controller a
 /// moment later; here it is done before the caller hears back, and in a write of its own, as stock's watchers see it.
-pub(crate) async fn accept_definition(target: &Target<'_>, object: &Value) {
+async fn accept_definition(target: &Target<'_>, object: &Value) {
     let name = write::metadata_text(object, "name").to_owned();
     let call = crate::call::Call::internal(&target.call.cluster);
     let status_target =
@@ -74,15 +67,6 @@ fn accept_names(definition: &mut Value, others: &[Value], now: &str) {
         );
     } else {
         set_condition(definition, "Established", "False", "NotAccepted", "not all names are accepted", now);
-    }
-    let metadata = write::metadata_mut(definition);
-    if metadata.contains_key("deletionTimestamp") {
-        return;
-    }
-    if let Some(finalizers) = metadata.entry("finalizers").or_insert_with(|| json!([])).as_array_mut()
-        && !finalizers.iter().any(|finalizer| finalizer == CLEANUP)
-    {
-        finalizers.push(CLEANUP.into());
     }
 }
 

@@ -18,7 +18,7 @@ use crate::resource::{Custom, Resource};
 pub(crate) const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
 
 /// Where stock's built-in kinds are registered; its messages name it.
-const SCHEME: &str = "k8s.io/kubernetes/pkg/api/legacyscheme/scheme.go:30";
+const SCHEME: &str = "pkg/runtime/scheme.go:111";
 
 /// Reads a whole body, or refuses one that is too large.
 pub(crate) async fn read<B>(body: B) -> Result<Bytes, Status>

@@ -25,6 +25,7 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
     if !is_routed(&resource, call) {
         return Ok(not_found_page());
     }
+    warn_of_deprecation(call, &resource);
     if let Some(answer) = subresource::handle(call, &resource, &body).await {
         return answer;
     }
@@ -56,6 +57,22 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
         "delete" => delete(&target, &body, &format).await,
         "deletecollection" => delete_collection(&target, &body, &format).await,
         _ => Err(method_not_allowed(&resource, call)),
+    }
+}
+
+/// The resources and versions that are going out of use.
+const DEPRECATED: &[(&str, &str, &str)] = &[
+    ("", "endpoints", "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
+    ("", "componentstatuses", "v1 ComponentStatus is deprecated in v1.19+"),
+];
+
+fn warn_of_deprecation(call: &Call, resource: &Resource) {
+    match resource.as_custom() {
+        Some(custom) => custom.version().deprecated.iter().for_each(|warning| call.warnings.add(warning)),
+        None => {
+            let row = DEPRECATED.iter().find(|(group, plural, _)| resource.is(group, plural));
+            row.iter().for_each(|(_, _, warning)| call.warnings.add(*warning));
+        }
     }
 }
 
@@ -206,9 +223,6 @@ fn delete_options(call: &Call, bytes: &Bytes) -> Result<DeleteOptions, Status> {
 async fn delete(target: &Target<'_>, bytes: &Bytes, format: &Format) -> Result<Response<Body>, Status> {
     let options = delete_options(target.call, bytes)?;
     let deletion = write::delete(*target, &options).await?;
-    if !options.dry_run {
-        after::deleted(target, &deletion).await;
-    }
     let code = if deletion.immediate || options.orphan_dependents.is_none() { 200 } else { 202 };
     if deletion.immediate && !returns_deleted(target.resource) {
         let details = Details {
@@ -281,11 +295,7 @@ async fn delete_collection(target: &Target<'_>, bytes: &Bytes, format: &Format) 
         let namespace = write::metadata_text(&object, "namespace").to_owned();
         let one = Target { name: &name, namespace: &namespace, ..*target };
         match write::delete(one, &options).await {
-            Ok(deletion) => {
-                if !options.dry_run {
-                    after::deleted(&one, &deletion).await;
-                }
-            }
+            Ok(_) => {}
             Err(status) if status.code == 404 => {}
             Err(status) => return Err(status),
         }

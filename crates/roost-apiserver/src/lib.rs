@@ -18,6 +18,7 @@ mod client_certificates;
 mod clock;
 mod cluster;
 mod custom;
+mod definition;
 mod derived;
 mod documents;
 mod engine;

@@ -207,11 +207,20 @@ static BUILT_IN_RESOURCES: LazyLock<Vec<Arc<Resource>>> = LazyLock::new(|| {
             kind: resource.kind.to_owned(),
             list_kind: format!("{}List", resource.kind),
             namespaced: resource.namespaced,
-            origin: Origin::BuiltIn(resource, roost_rules::of(resource.group, resource.kind)),
+            origin: Origin::BuiltIn(resource, rules_of(resource)),
         })
     };
     roost_kinds::resources().iter().map(entry).collect()
 });
+
+/// The rules of a built-in kind.
+fn rules_of(resource: &roost_kinds::Resource) -> &'static Rules {
+    let definitions = &crate::definition::RULES;
+    if resource.group == definitions.group && resource.kind == definitions.kind {
+        return definitions;
+    }
+    roost_rules::of(resource.group, resource.kind)
+}
 
 /// The schema of any resource, as merging sees it.
 #[derive(Clone, Copy)]

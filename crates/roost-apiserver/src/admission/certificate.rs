@@ -7,25 +7,6 @@ use super::{Attributes, Verb};
 
 const GROUP: &str = "certificates.k8s.io";
 
-/// Records who asks, on create.
-pub(super) fn complete(attributes: &Attributes<'_>, request: &mut Value) {
-    if attributes.verb != Verb::Create || !attributes.is(GROUP, "certificatesigningrequests") {
-        return;
-    }
-    let user = attributes.target.call.user.to_object();
-    let spec = &mut request["spec"];
-    for field in ["username", "uid", "groups", "extra"] {
-        match user.get(field) {
-            Some(value) => spec[field] = value.clone(),
-            None => {
-                if let Some(spec) = spec.as_object_mut() {
-                    spec.remove(field);
-                }
-            }
-        }
-    }
-}
-
 /// Refuses approvals and signatures by those who may not, and client certificates for `system:masters`.
 pub(super) fn check(attributes: &Attributes<'_>, request: &Value) -> Result<(), Status> {
     let target = &attributes.target;

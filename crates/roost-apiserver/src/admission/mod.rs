@@ -58,7 +58,6 @@ pub(crate) async fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> R
     service_account::complete(attributes, object)?;
     pod_defaults::complete(attributes, object)?;
     storage::complete(attributes, object);
-    certificate::complete(attributes, object);
     policies::mutate(attributes, object).await
 }
 

@@ -74,10 +74,7 @@ pub(super) async fn check_owners(cluster: &Arc<Cluster>, graph: &Mutex<Graph>, i
         ..DeleteOptions::default()
     };
     match write::delete(target, &options).await {
-        Ok(deletion) => {
-            crate::after::deleted(&target, &deletion).await;
-            Ok(())
-        }
+        Ok(_) => Ok(()),
         Err(status) if status.code == 404 || status.code == 409 => Ok(()),
         Err(status) => Err(status),
     }

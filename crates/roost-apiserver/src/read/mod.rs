@@ -10,5 +10,5 @@ mod watch;
 pub(crate) use get::get;
 pub(crate) use list::{ListMeta, list};
 pub(crate) use selection::Selection;
-pub(crate) use table::{metadata_object, present, present_list};
+pub(crate) use table::{present, present_list};
 pub(crate) use watch::watch;

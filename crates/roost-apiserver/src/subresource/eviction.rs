@@ -38,8 +38,7 @@ pub(super) async fn create(call: &Call, pods: &Arc<Resource>, bytes: &Bytes) -> 
     if !exempt {
         disrupt(&target, &pod, delete.dry_run).await?;
     }
-    let deletion = write::delete(target, &delete).await?;
-    crate::after::deleted(&target, &deletion).await;
+    write::delete(target, &delete).await?;
     Ok(created(&format))
 }
 

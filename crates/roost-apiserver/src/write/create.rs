@@ -3,7 +3,7 @@
 use roost_object::{Map, Status, Value};
 use roost_store::{CommitError, Expect, Operation, Write};
 
-use super::{Target, key, metadata_mut, metadata_text, pack, steps, storage_error};
+use super::{Target, key, metadata_mut, metadata_text, pack, ownership, steps, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::options::WriteOptions;
 use crate::{allocate, clock};
@@ -20,7 +20,7 @@ pub(crate) async fn create(target: Target<'_>, object: Value, options: &WriteOpt
     if target.subresource.is_empty() {
         deduplicate_owners(&target, &mut object);
         let manager = target.call.manager_or_agent(&options.field_manager);
-        steps::track(&target, None, &mut object, &manager);
+        ownership::track(&target, None, &mut object, &manager);
     }
     let object = steps::convert_to_storage(target.resource, object)?;
     create_prepared(target, object, options).await
@@ -57,6 +57,7 @@ async fn create_named(target: Target<'_>, object: &mut Value, options: &WriteOpt
     let name = metadata_text(object, "name").to_owned();
     let target = Target { name: &name, ..target };
     steps::prepare_create(target.resource, object);
+    record_requester(&target, object);
     let allocated = allocate::before_create(&target, object)?;
     steps::validate_create(&target, object)?;
     let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run };
@@ -85,6 +86,19 @@ async fn create_named(target: Target<'_>, object: &mut Value, options: &WriteOpt
         }
         Err(CommitError::Conflict { .. }) => Err(allocate::taken(&target, object)),
         Err(error) => Err(storage_error(&error)),
+    }
+}
+
+/// A certificate request says who asks, and nobody can say so but the server.
+fn record_requester(target: &Target<'_>, object: &mut Value) {
+    if !target.resource.is("certificates.k8s.io", "certificatesigningrequests") {
+        return;
+    }
+    let user = target.call.user.to_object();
+    for field in ["username", "uid", "groups", "extra"] {
+        if let Some(value) = user.get(field) {
+            object["spec"][field] = value.clone();
+        }
     }
 }
 

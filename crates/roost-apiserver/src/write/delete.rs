@@ -6,7 +6,7 @@ use roost_store::{CommitError, Entry, Expect, Operation, Write};
 use super::{Target, finalizers, metadata_mut, metadata_text, pack, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::options::{DeleteOptions, Propagation};
-use crate::{allocate, clock};
+use crate::{after, allocate, clock};
 
 const ORPHAN: &str = "orphan";
 const FOREGROUND: &str = "foregroundDeletion";
@@ -88,6 +88,12 @@ async fn attempt(
 fn plan(target: &Target<'_>, options: &DeleteOptions, old: &Value) -> Step {
     let now = jiff::Timestamp::now();
     let deleting = old["metadata"].get("deletionTimestamp").is_some();
+    if target.resource.is("", "namespaces") && (!deleting || waits_for_content(old)) {
+        return Step::Mark(end_namespace(old, now));
+    }
+    if target.resource.is("apiextensions.k8s.io", "customresourcedefinitions") && !deleting {
+        return Step::Mark(end_definition(old, now));
+    }
     let period = old["metadata"].get("deletionGracePeriodSeconds").and_then(Value::as_i64);
     let mut marked = old.clone();
     let graceful = match grace(target, options, old) {
@@ -114,13 +120,9 @@ fn plan(target: &Target<'_>, options: &DeleteOptions, old: &Value) -> Step {
         }
     };
     set_collector_finalizers(target, options, &mut marked);
-    let waits = !finalizers(&marked).is_empty() || waits_for_content(target, &marked);
-    if waits {
+    if !finalizers(&marked).is_empty() {
         if !graceful && !deleting {
             mark(&mut marked, now, 0);
-        }
-        if target.resource.is("", "namespaces") {
-            marked["status"]["phase"] = "Terminating".into();
         }
         return Step::Mark(marked);
     }
@@ -151,9 +153,35 @@ fn grace(target: &Target<'_>, options: &DeleteOptions, old: &Value) -> Option<i6
 }
 
 /// Namespaces go when their content is gone.
-fn waits_for_content(target: &Target<'_>, object: &Value) -> bool {
-    target.resource.is("", "namespaces")
-        && object["spec"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty())
+fn waits_for_content(namespace: &Value) -> bool {
+    namespace["spec"]["finalizers"].as_array().is_some_and(|finalizers| !finalizers.is_empty())
+}
+
+/// A namespace that is going: the controllers inside empty it.
+fn end_namespace(old: &Value, now: jiff::Timestamp) -> Value {
+    let mut marked = old.clone();
+    if old["metadata"].get("deletionTimestamp").is_none() {
+        metadata_mut(&mut marked).insert("deletionTimestamp".into(), clock::text(now).into());
+        marked["status"]["phase"] = "Terminating".into();
+    }
+    marked
+}
+
+/// A definition that is going: the controllers inside delete its objects first.
+fn end_definition(old: &Value, now: jiff::Timestamp) -> Value {
+    let mut marked = old.clone();
+    let now = clock::text(now);
+    let metadata = metadata_mut(&mut marked);
+    metadata.insert("deletionTimestamp".into(), now.as_str().into());
+    let list = metadata.entry("finalizers").or_insert_with(|| Value::Array(Vec::new()));
+    if let Some(list) = list.as_array_mut()
+        && !list.iter().any(|finalizer| finalizer == after::CLEANUP)
+    {
+        list.push(after::CLEANUP.into());
+    }
+    let message = "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+    after::set_condition(&mut marked, "Terminating", "True", "InstanceDeletionPending", message, &now);
+    marked
 }
 
 /// Tells the garbage collector through finalizers what is to become of dependents.
@@ -199,9 +227,9 @@ fn set_collector_finalizers(target: &Target<'_>, options: &DeleteOptions, object
     }
 }
 
-/// Replication controllers are the one kind that still orphans when nothing is said.
+/// Replication controllers and jobs still orphan when nothing is said, as they did before there was a choice.
 fn orphans_by_default(target: &Target<'_>) -> bool {
-    target.resource.is("", "replicationcontrollers")
+    target.resource.is("", "replicationcontrollers") || target.resource.is("batch", "jobs")
 }
 
 fn check_preconditions(target: &Target<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Status> {

@@ -5,6 +5,7 @@
 
 mod create;
 mod delete;
+mod ownership;
 mod steps;
 mod update;
 
@@ -15,7 +16,8 @@ use roost_store::{Collection, CommitError, Entry};
 
 pub(crate) use create::create;
 pub(crate) use delete::{Deletion, delete};
-pub(crate) use steps::{apply_defaults, convert_from_storage, convert_to_storage, filter, tracking};
+pub(crate) use ownership::{filter, tracking};
+pub(crate) use steps::{apply_defaults, convert_from_storage};
 pub(crate) use update::{Change, Transform, Updated, update};
 
 use crate::call::Call;

@@ -1,10 +1,8 @@
 //! The steps of a write in which kinds differ: each asks the rules of a built-in kind or the schema of a custom one.
 
-use roost_merge::apply::{self, Tracking};
-use roost_merge::managed::Filter;
 use roost_object::field::{Error, Errors, Path};
-use roost_object::{Status, Value, metadata};
-use roost_rules::{Generation, NameRule};
+use roost_object::{Map, Status, Value, metadata};
+use roost_rules::{Generation, NameRule, Rules, pod};
 
 use super::{Target, metadata_mut, metadata_text};
 use crate::clock;
@@ -21,10 +19,8 @@ pub(crate) fn convert_from_storage(resource: &Resource, object: Value) -> Result
 }
 
 fn convert(mut object: Value, from: &str, to: &str, resource: &Resource) -> Result<Value, Status> {
-    if from == to {
-        return Ok(object);
-    }
     match &resource.origin {
+        Origin::BuiltIn(..) if from == to => Ok(object),
         Origin::BuiltIn(..) => {
             roost_kinds::convert(object, from, to).map_err(|error| Status::internal(error.to_string()))
         }
@@ -51,45 +47,50 @@ pub(crate) fn apply_defaults(resource: &Resource, object: &mut Value) {
 
 /// Drops what a caller may not set on create, and starts the generation.
 pub(crate) fn prepare_create(resource: &Resource, object: &mut Value) {
-    let has_generation = match &resource.origin {
+    let generation = match &resource.origin {
         Origin::BuiltIn(_, rules) => {
             (rules.prepare_create)(object);
-            rules.generation != Generation::Never
+            fill_zeros(resource, object);
+            rules.generation
         }
         Origin::Custom(custom) => {
             if custom.version().status {
                 roost_rules::drop_status(object);
             }
-            true
+            Generation::Spec
         }
     };
-    if has_generation {
+    if generation == Generation::Never {
+        metadata_mut(object).remove("generation");
+    } else {
         metadata_mut(object).insert("generation".into(), 1.into());
+    }
+}
+
+/// Puts back the parts that Go's encoder always writes, such as an empty status, where a rule took them away.
+fn fill_zeros(resource: &Resource, object: &mut Value) {
+    let (Some(empty), Some(fields)) = (resource.empty().as_object(), object.as_object_mut()) else { return };
+    for (name, value) in empty {
+        if name != "metadata" && !fields.contains_key(name) {
+            fields.insert(name.clone(), value.clone());
+        }
     }
 }
 
 /// Carries over what an update may not touch, and moves the generation.
 pub(crate) fn prepare_update(target: &Target<'_>, new: &mut Value, old: &Value) {
-    let generation = old["metadata"].get("generation").cloned();
-    match &generation {
-        Some(generation) => metadata_mut(new).insert("generation".into(), generation.clone()),
-        None => metadata_mut(new).remove("generation"),
-    };
-    let has_generation = match &target.resource.origin {
+    keep_metadata(new, old, "generation");
+    let generation = match &target.resource.origin {
         Origin::BuiltIn(_, rules) => {
-            let strategy = match target.subresource {
-                "status" => Some(rules.prepare_status_update),
-                "finalize" => Some(take_namespace_finalizers as fn(&mut Value, &Value)),
-                "approval" => Some(take_approval as fn(&mut Value, &Value)),
-                "ephemeralcontainers" => Some(take_ephemeral_containers as fn(&mut Value, &Value)),
-                _ => None,
-            };
-            if let Some(strategy) = strategy {
-                keep_managed_fields(new, old, strategy);
-                return;
+            match subresource_strategy(target.subresource, rules) {
+                Some(strategy) => keep_managed_fields(new, old, strategy),
+                None => (rules.prepare_update)(new, old),
             }
-            (rules.prepare_update)(new, old);
-            rules.generation != Generation::Never
+            fill_zeros(target.resource, new);
+            match target.subresource {
+                "status" | "approval" | "finalize" => Generation::Never,
+                _ => rules.generation,
+            }
         }
         Origin::Custom(custom) => {
             if target.subresource == "status" {
@@ -99,12 +100,34 @@ pub(crate) fn prepare_update(target: &Target<'_>, new: &mut Value, old: &Value) 
             if custom.version().status {
                 roost_rules::keep_status(new, old);
             }
-            true
+            Generation::Spec
         }
     };
-    if has_generation && differs_outside_metadata(new, old, target.resource) {
-        let next = generation.as_ref().and_then(Value::as_i64).unwrap_or(0) + 1;
+    let moves = match generation {
+        Generation::Never | Generation::Once => false,
+        Generation::Spec => differs_outside_metadata(new, old, target.resource),
+        Generation::SpecOrAnnotations => {
+            differs_outside_metadata(new, old, target.resource)
+                || new["metadata"]["annotations"] != old["metadata"]["annotations"]
+        }
+    };
+    if moves {
+        let next = old["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
         metadata_mut(new).insert("generation".into(), next.into());
+    }
+}
+
+type Strategy = fn(&mut Value, &Value);
+
+/// What a subresource of a built-in kind takes from the caller.
+fn subresource_strategy(subresource: &str, rules: &Rules) -> Option<Strategy> {
+    match subresource {
+        "status" => Some(rules.prepare_status_update),
+        "finalize" => Some(take_namespace_finalizers),
+        "approval" => Some(take_approval),
+        "ephemeralcontainers" => Some(pod::prepare_ephemeral_containers),
+        "resize" => Some(pod::prepare_resize),
+        _ => None,
     }
 }
 
@@ -114,7 +137,7 @@ fn take_namespace_finalizers(new: &mut Value, old: &Value) {
     *new = old.clone();
     match finalizers {
         Some(finalizers) => new["spec"]["finalizers"] = finalizers,
-        None => new["spec"] = Value::Object(roost_object::Map::new()),
+        None => new["spec"] = Value::Object(Map::new()),
     }
 }
 
@@ -135,17 +158,8 @@ fn take_approval(new: &mut Value, old: &Value) {
     }
 }
 
-/// The ephemeralcontainers subresource of pods changes `spec.ephemeralContainers` alone.
-fn take_ephemeral_containers(new: &mut Value, old: &Value) {
-    let containers = new["spec"].get("ephemeralContainers").cloned();
-    *new = old.clone();
-    if let Some(containers) = containers {
-        new["spec"]["ephemeralContainers"] = containers;
-    }
-}
-
-/// Runs a status strategy, which takes all metadata from the old object, and puts the new managedFields back.
-fn keep_managed_fields(new: &mut Value, old: &Value, strategy: fn(&mut Value, &Value)) {
+/// Runs a strategy that takes all metadata from the old object, and puts back what the server itself keeps there.
+fn keep_managed_fields(new: &mut Value, old: &Value, strategy: Strategy) {
     let managed = new["metadata"].get("managedFields").cloned();
     let resource_version = new["metadata"].get("resourceVersion").cloned();
     strategy(new, old);
@@ -158,24 +172,24 @@ fn keep_managed_fields(new: &mut Value, old: &Value, strategy: fn(&mut Value, &V
     }
 }
 
+fn keep_metadata(new: &mut Value, old: &Value, name: &str) {
+    match old["metadata"].get(name) {
+        Some(value) => metadata_mut(new).insert(name.to_owned(), value.clone()),
+        None => metadata_mut(new).remove(name),
+    };
+}
+
 /// Whether anything but metadata changed, and but status where that is a subresource.
 fn differs_outside_metadata(new: &Value, old: &Value, resource: &Resource) -> bool {
-    let status_counts = match &resource.origin {
-        Origin::BuiltIn(..) => false,
-        Origin::Custom(custom) => !custom.version().status,
+    let status_counts = resource.as_custom().is_some_and(|custom| !custom.version().status);
+    let counts = |name: &str| match name {
+        "metadata" | "apiVersion" | "kind" => false,
+        "status" => status_counts,
+        _ => true,
     };
-    let significant = |object: &Value| -> Vec<(String, Value)> {
-        object
-            .as_object()
-            .into_iter()
-            .flatten()
-            .filter(|(name, _)| {
-                !matches!(name.as_str(), "metadata" | "apiVersion" | "kind") && (status_counts || *name != "status")
-            })
-            .map(|(name, value)| (name.clone(), value.clone()))
-            .collect()
-    };
-    significant(new) != significant(old)
+    let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else { return false };
+    let differs = |(name, value): (&String, &Value), other: &Map<String, Value>| counts(name) && other.get(name) != Some(value);
+    new.iter().any(|field| differs(field, old)) || old.iter().any(|field| differs(field, new))
 }
 
 /// Checks a new object; all that is wrong comes back in one answer.
@@ -186,31 +200,20 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
     let meta = object.get("metadata").unwrap_or(&Value::Null);
     match &resource.origin {
         Origin::BuiltIn(_, rules) => {
-            metadata::validate(meta, resource.namespaced, name_check(rules.name), &path, &mut errors);
+            metadata::validate(meta, resource.namespaced, |name, prefix| rules.name.check(name, prefix), &path, &mut errors);
+            check_finalizers(rules, meta, &mut errors);
             (rules.validate)(object, &mut errors);
-            let mut warnings = Vec::new();
-            if errors.is_empty() {
-                (rules.warnings)(object, &mut warnings);
-            }
-            warnings.into_iter().for_each(|warning| target.call.warnings.add(warning));
+            refuse(resource, object, &errors)?;
+            warn(target, rules, object);
+            Ok(())
         }
         Origin::Custom(custom) => {
-            metadata::validate(meta, resource.namespaced, name_check(NameRule::Subdomain), &path, &mut errors);
+            let rule = NameRule::Subdomain;
+            metadata::validate(meta, resource.namespaced, |name, prefix| rule.check(name, prefix), &path, &mut errors);
             let outcome = custom.version().validate_create(object, errors);
             outcome.warnings.into_iter().for_each(|warning| target.call.warnings.add(warning));
-            errors = outcome.errors;
+            refuse(resource, object, &outcome.errors)
         }
-    }
-    refuse(resource, object, &errors)
-}
-
-/// A name rule as the function that the check of metadata wants.
-fn name_check(rule: NameRule) -> fn(&str, bool) -> Vec<String> {
-    match rule {
-        NameRule::Subdomain => |name, prefix| NameRule::Subdomain.check(name, prefix),
-        NameRule::Label => |name, prefix| NameRule::Label.check(name, prefix),
-        NameRule::Label1035 => |name, prefix| NameRule::Label1035.check(name, prefix),
-        NameRule::PathSegment => |name, prefix| NameRule::PathSegment.check(name, prefix),
     }
 }
 
@@ -219,19 +222,29 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
     let resource = target.resource;
     let mut errors = Errors::new();
     let path = Path::new("metadata");
-    metadata::validate_update(&new["metadata"], &old["metadata"], &path, &mut errors);
+    let (meta, old_meta) = (&new["metadata"], &old["metadata"]);
+    let rule = NameRule::PathSegment;
+    metadata::validate(meta, resource.namespaced, |name, prefix| rule.check(name, prefix), &path, &mut errors);
     match &resource.origin {
         Origin::BuiltIn(_, rules) => {
-            let check =
-                if target.subresource == "status" { rules.validate_status_update } else { rules.validate_update };
-            check(new, old, &mut errors);
-            let mut warnings = Vec::new();
-            if errors.is_empty() && target.subresource.is_empty() {
-                (rules.warnings)(new, &mut warnings);
+            metadata::validate_update(meta, old_meta, &path, &mut errors);
+            check_finalizers(rules, meta, &mut errors);
+            match target.subresource {
+                "status" | "approval" => (rules.validate_status_update)(new, old, &mut errors),
+                "ephemeralcontainers" => pod::validate_ephemeral_containers(new, old, &mut errors),
+                "resize" => pod::validate_resize(new, old, &mut errors),
+                "finalize" | "binding" => {}
+                _ => (rules.validate_update)(new, old, &mut errors),
             }
-            warnings.into_iter().for_each(|warning| target.call.warnings.add(warning));
+            refuse(resource, new, &errors)?;
+            let moved = meta["generation"] != old_meta["generation"];
+            if target.subresource.is_empty() && (moved || rules.generation == Generation::Never) && resource.kind != "Pod" {
+                warn(target, rules, new);
+            }
+            Ok(())
         }
         Origin::Custom(custom) => {
+            metadata::validate_update(meta, old_meta, &path, &mut errors);
             let version = custom.version();
             let outcome = if target.subresource == "status" {
                 version.validate_status_update(new, old, errors)
@@ -239,10 +252,21 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
                 version.validate_update(new, old, errors)
             };
             outcome.warnings.into_iter().for_each(|warning| target.call.warnings.add(warning));
-            errors = outcome.errors;
+            refuse(resource, new, &outcome.errors)
         }
     }
-    refuse(resource, new, &errors)
+}
+
+fn check_finalizers(rules: &Rules, meta: &Value, errors: &mut Errors) {
+    if rules.kind != "PodDisruptionBudget" {
+        roost_rules::validate_finalizers(meta, errors);
+    }
+}
+
+fn warn(target: &Target<'_>, rules: &Rules, object: &Value) {
+    let mut warnings = Vec::new();
+    (rules.warnings)(object, &mut warnings);
+    warnings.into_iter().for_each(|warning| target.call.warnings.add(warning));
 }
 
 fn refuse(resource: &Resource, object: &Value, errors: &[Error]) -> Result<(), Status> {
@@ -250,34 +274,5 @@ fn refuse(resource: &Resource, object: &Value, errors: &[Error]) -> Result<(), S
         Ok(())
     } else {
         Err(Status::invalid(&resource.group_kind(), metadata_text(object, "name"), errors))
-    }
-}
-
-/// Brings managedFields up to date after a write that is not an apply.
-pub(crate) fn track(target: &Target<'_>, live: Option<&Value>, new: &mut Value, manager: &str) {
-    let now = clock::now_text();
-    let filter = filter(target);
-    let tracking = tracking(target, manager, &now, &filter);
-    apply::update(live, new, &tracking, target.resource.node());
-}
-
-/// Who writes what through this target.
-pub(crate) fn tracking<'a>(target: &'a Target<'_>, manager: &'a str, now: &'a str, filter: &'a Filter) -> Tracking<'a> {
-    Tracking {
-        subresource: target.subresource,
-        kind: &target.resource.kind,
-        filter,
-        empty: target.resource.empty(),
-        ..Tracking::new(manager, &target.resource.api_version, now)
-    }
-}
-
-/// The fields that a write through this target can set, and so own.
-pub(crate) fn filter(target: &Target<'_>) -> Filter {
-    let splits_status = target.resource.has_subresource("status");
-    match target.subresource {
-        "" if splits_status => Filter::except_fields(&[&["status"]]),
-        "status" => Filter::except_fields(&[&["spec"]]),
-        _ => Filter::EVERYTHING.clone(),
     }
 }

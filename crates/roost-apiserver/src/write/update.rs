@@ -5,7 +5,7 @@ use roost_object::{GroupKind, Status, Value};
 use roost_store::{CommitError, Entry, Expect, Operation, Revision, Write};
 
 use super::create::{create_prepared, deduplicate_owners, match_namespace, wipe_system_fields};
-use super::{Target, finalizers, metadata_mut, metadata_text, pack, steps, storage_error};
+use super::{Target, finalizers, metadata_mut, metadata_text, pack, ownership, steps, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::allocate;
 use crate::options::WriteOptions;
@@ -72,7 +72,7 @@ async fn attempt(
     if !change.tracked {
         deduplicate_owners(&target, &mut new);
         let manager = target.call.manager_or_agent(&options.field_manager);
-        steps::track(&target, Some(&live), &mut new, &manager);
+        ownership::track(&target, Some(&live), &mut new, &manager);
     }
     let mut new = steps::convert_to_storage(target.resource, new)?;
     let attributes = Attributes { target, verb: Verb::Update, old: Some(old), dry_run: options.dry_run };
@@ -131,7 +131,7 @@ async fn create_by_update(target: Target<'_>, change: &Change<'_>, options: &Wri
     match_namespace(&target, &mut new)?;
     if !change.tracked {
         let manager = target.call.manager_or_agent(&options.field_manager);
-        steps::track(&target, None, &mut new, &manager);
+        ownership::track(&target, None, &mut new, &manager);
     }
     let new = steps::convert_to_storage(target.resource, new)?;
     let object = create_prepared(target, new, options).await?;

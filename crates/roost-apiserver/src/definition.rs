@@ -1,0 +1,40 @@
+//! The row of rules of CustomResourceDefinition, whose rules live with the schemas that it defines.
+
+use roost_object::Value;
+use roost_rules::{Generation, NameRule, Rules, keep_all_but_status, keep_status};
+use serde_json::json;
+
+/// The rules of CustomResourceDefinition.
+pub(crate) static RULES: Rules = Rules {
+    group: "apiextensions.k8s.io",
+    kind: "CustomResourceDefinition",
+    name: NameRule::Subdomain,
+    defaults: roost_schema::default_definition,
+    prepare_create: |definition| {
+        definition["status"] = json!({
+            "conditions": null,
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": storage_version(definition).into_iter().collect::<Vec<_>>(),
+        });
+    },
+    prepare_update: |new, old| {
+        keep_status(new, old);
+        if let Some(version) = storage_version(new)
+            && let Some(stored) = new["status"]["storedVersions"].as_array_mut()
+            && !stored.iter().any(|known| *known == version)
+        {
+            stored.push(version.into());
+        }
+    },
+    prepare_status_update: keep_all_but_status,
+    generation: Generation::Spec,
+    validate: |definition, errors| errors.extend(roost_schema::validate_definition(definition)),
+    validate_update: |new, old, errors| errors.extend(roost_schema::validate_definition_update(new, old)),
+    unconditional_update: false,
+    ..Rules::NONE
+};
+
+fn storage_version(definition: &Value) -> Option<String> {
+    let versions = definition["spec"]["versions"].as_array()?;
+    versions.iter().find(|version| version["storage"] == true)?["name"].as_str().map(str::to_owned)
+}

@@ -1,0 +1,60 @@
+//! Who owns which fields after a write.
+
+use roost_merge::apply::{self, Tracking};
+use roost_merge::managed::Filter;
+use roost_object::Value;
+
+use super::Target;
+use crate::clock;
+
+/// Brings managedFields up to date after a write that is not an apply.
+pub(crate) fn track(target: &Target<'_>, live: Option<&Value>, new: &mut Value, manager: &str) {
+    let now = clock::now_text();
+    let filter = filter(target);
+    let tracking = tracking(target, manager, &now, &filter);
+    apply::update(live, new, &tracking, target.resource.node());
+}
+
+/// Who writes what through this target.
+pub(crate) fn tracking<'a>(target: &'a Target<'_>, manager: &'a str, now: &'a str, filter: &'a Filter) -> Tracking<'a> {
+    Tracking {
+        subresource: target.subresource,
+        kind: &target.resource.kind,
+        filter,
+        empty: target.resource.empty(),
+        ..Tracking::new(manager, &target.resource.api_version, now)
+    }
+}
+
+/// The fields that a write through this target cannot set, and so cannot own: by group, kind and subresource. What is
+/// not listed is the rule: the main resource leaves `status` alone, the status subresource leaves `spec` alone.
+const RESET_FIELDS: &[(&str, &str, &str, &[&[&str]])] = &[
+    ("certificates.k8s.io", "CertificateSigningRequest", "", &[&["spec"], &["status"]]),
+    ("certificates.k8s.io", "CertificateSigningRequest", "status", &[&["spec"], &["status", "conditions"]]),
+    ("certificates.k8s.io", "CertificateSigningRequest", "approval", &[&["spec"], &["status", "certificate"]]),
+    ("networking.k8s.io", "ServiceCIDR", "status", &[&["spec"], &["metadata"]]),
+    ("resource.k8s.io", "ResourceClaim", "status", &[&["spec"], &["metadata"]]),
+    ("storage.k8s.io", "VolumeAttachment", "status", &[&["spec"], &["metadata"]]),
+    ("flowcontrol.apiserver.k8s.io", "FlowSchema", "status", &[&["spec"], &["metadata"]]),
+    ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", "status", &[&["spec"], &["metadata"]]),
+    ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "status", &[&["spec"], &["metadata"]]),
+    ("apps", "Deployment", "status", &[&["spec"], &["metadata", "labels"]]),
+    ("", "Pod", "status", &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]),
+];
+
+/// The fields that a write through this target can set, and so own.
+pub(crate) fn filter(target: &Target<'_>) -> Filter {
+    let resource = target.resource;
+    let row = RESET_FIELDS.iter().find(|(group, kind, subresource, _)| {
+        *group == resource.group && *kind == resource.kind && *subresource == target.subresource
+    });
+    if let (Some((_, _, _, fields)), None) = (row, resource.as_custom()) {
+        return Filter::except_fields(fields);
+    }
+    match target.subresource {
+        "" if resource.has_subresource("status") => Filter::except_fields(&[&["status"]]),
+        "status" => Filter::except_fields(&[&["spec"]]),
+        "scale" => Filter::only_fields(&[&["spec", "replicas"]]),
+        _ => Filter::EVERYTHING.clone(),
+    }
+}
