@@ -41,7 +41,7 @@ fn restarts(pod: &Value, now: i64) -> Value {
     let summary = Summary::of(pod);
     match summary.last_restart {
         Some(time) if summary.restarts != 0 => {
-            format!("{} ({} ago)", summary.restarts, duration::human(now - time)).into()
+            format!("{} ({} ago)", summary.restarts, duration::human(now.saturating_sub(time))).into()
         }
         _ => summary.restarts.to_string().into(),
     }
@@ -80,7 +80,7 @@ struct Count {
 
 impl Count {
     fn add_restarts(&mut self, status: &Value) {
-        self.restarts += integer(status, "restartCount");
+        self.restarts = self.restarts.saturating_add(integer(status, "restartCount"));
         let finished = duration::unix_seconds(text(status, "lastState.terminated.finishedAt"));
         self.last_restart = self.last_restart.max(finished);
     }

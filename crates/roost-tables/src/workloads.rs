@@ -265,7 +265,7 @@ fn completions(job: &Value, _now: i64) -> Value {
 fn job_duration(job: &Value, now: i64) -> Value {
     let Some(start) = duration::unix_seconds(text(job, "status.startTime")) else { return "".into() };
     let end = duration::unix_seconds(text(job, "status.completionTime")).unwrap_or(now);
-    duration::human(end - start).into()
+    duration::human(end.saturating_sub(start)).into()
 }
 
 fn suspended(job: &Value, _now: i64) -> Value {
