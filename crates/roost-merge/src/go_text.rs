@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt::Write as _;
 
+use roost_object::field::quote;
 use serde_json::{Number, Value};
 
 /// Appends a value as Go's JSON encoder writes it: compact, sorted, with `<`, `>` and `&` escaped.
@@ -124,6 +125,24 @@ fn write_plain(out: &mut String, value: &Value) {
     }
 }
 
+/// A value as Go's `%#v` prints what JSON decodes to: `map[string]interface {}{"a":1}`.
+pub(crate) fn syntax(value: &Value) -> String {
+    match value {
+        Value::Null => "interface {}(nil)".to_owned(),
+        Value::String(text) => quote(text),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(syntax).collect();
+            format!("[]interface {{}}{{{}}}", items.join(", "))
+        }
+        Value::Object(fields) => {
+            let fields: Vec<_> =
+                fields.iter().map(|(name, item)| format!("{}:{}", quote(name), syntax(item))).collect();
+            format!("map[string]interface {{}}{{{}}}", fields.join(", "))
+        }
+        scalar => plain(scalar),
+    }
+}
+
 /// The Go type that JSON decodes a value to, as `%T` and `reflect` print it.
 pub(crate) fn type_name(value: &Value) -> &'static str {
     match value {
@@ -208,7 +227,12 @@ mod tests {
 
     #[test]
     fn values_print_as_go_prints_them() {
-        assert_eq!(plain(&json!({"b": ["x", 1], "a": {"c": null}})), "map[a:map[c:<nil>] b:[x 1]]");
+        let value = json!({"b": ["x", 1], "a": {"c": null}});
+        assert_eq!(plain(&value), "map[a:map[c:<nil>] b:[x 1]]");
+        assert_eq!(
+            syntax(&value),
+            r#"map[string]interface {}{"a":map[string]interface {}{"c":interface {}(nil)}, "b":[]interface {}{"x", 1}}"#
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! JSON patch (RFC 6902) with the habits of the library behind the stock server.
 
+use roost_object::json;
 use serde_json::{Map, Value};
 
-use crate::PatchError;
-use crate::go_text;
+use crate::{PatchError, go_text, is_deeper_than};
 
 /// How many operations a patch may have; stock's limit.
 pub const MAX_OPERATIONS: usize = 10_000;
@@ -24,28 +24,34 @@ pub fn apply(document: &Value, patch: &[u8]) -> Result<Value, PatchError> {
 }
 
 fn decode(patch: &[u8]) -> Result<Vec<Map<String, Value>>, PatchError> {
-    let malformed = |error: String| PatchError::Malformed(format!("error decoding patch: {error}"));
-    let patch: Value = serde_json::from_slice(patch).map_err(|error| malformed(error.to_string()))?;
-    let mismatch = |what: &Value, into: &str| {
-        let kind = go_text::json_kind(what);
-        malformed(format!("json: cannot unmarshal {kind} into Go value of type {into}"))
+    let malformed = |error: &dyn std::fmt::Display| PatchError::Malformed(format!("error decoding patch: {error}"));
+    let mismatch = |value: &Value, into: &str| {
+        malformed(&format!("json: cannot unmarshal {} into Go {into}", go_text::json_kind(value)))
     };
-    let operations = match patch {
+    let operations = match json::read(patch).map_err(|error| malformed(&error))?.value {
         Value::Array(operations) => operations,
         Value::Null => Vec::new(),
-        other => return Err(mismatch(&other, "[]handlers.jsonPatchOp")),
+        other => return Err(mismatch(&other, "value of type []handlers.jsonPatchOp")),
     };
     if operations.len() > MAX_OPERATIONS {
         return Err(PatchError::TooManyOperations { count: operations.len() });
     }
-    operations
-        .into_iter()
-        .map(|operation| match operation {
-            Value::Object(fields) => Ok(fields),
-            Value::Null => Ok(Map::new()),
-            other => Err(mismatch(&other, "handlers.jsonPatchOp")),
-        })
-        .collect()
+    let check = |operation| match operation {
+        Value::Object(fields) => {
+            for name in ["op", "path", "from"] {
+                match fields.get(name) {
+                    None | Some(Value::Null | Value::String(_)) => {}
+                    Some(other) => {
+                        return Err(mismatch(other, &format!("struct field jsonPatchOp.{name} of type string")));
+                    }
+                }
+            }
+            Ok(fields)
+        }
+        Value::Null => Ok(Map::new()),
+        other => Err(mismatch(&other, "value of type handlers.jsonPatchOp")),
+    };
+    operations.into_iter().map(check).collect()
 }
 
 fn run(document: &mut Value, mut operation: Map<String, Value>, copied: &mut usize) -> Result<(), String> {
@@ -59,7 +65,7 @@ fn run(document: &mut Value, mut operation: Map<String, Value>, copied: &mut usi
             let path = path("add")?;
             let (container, key) = find(document, path)
                 .ok_or(format!("add operation does not apply: doc is missing path: \"{path}\": missing value"))?;
-            add(container, &key, value.unwrap_or_default())
+            add(container, &key, fitting(value.unwrap_or_default(), path)?)
                 .map_err(|error| format!("error in add for path: '{path}': {error}"))
         }
         "remove" => {
@@ -78,7 +84,8 @@ fn run(document: &mut Value, mut operation: Map<String, Value>, copied: &mut usi
             let (container, key) = find(document, path).ok_or(format!(
                 "move operation does not apply: doc is missing destination path: {path}: missing value"
             ))?;
-            add(container, &key, moved).map_err(|error| format!("error in move for path: '{path}': {error}"))
+            add(container, &key, fitting(moved, path)?)
+                .map_err(|error| format!("error in move for path: '{path}': {error}"))
         }
         "copy" => copy(document, from("copy")?, path("copy")?, copied),
         "test" => test(document, path("test")?, value.as_ref()),
@@ -99,7 +106,7 @@ fn replace(document: &mut Value, path: &str, value: Option<Value>) -> Result<(),
     }
     let (container, key) = find(document, path)
         .ok_or(format!("replace operation does not apply: doc is missing path: {path}: missing value"))?;
-    let value = value.unwrap_or_default();
+    let value = fitting(value.unwrap_or_default(), path)?;
     match container {
         Value::Array(items) => {
             let at = position(&key, items.len())
@@ -114,6 +121,15 @@ fn replace(document: &mut Value, path: &str, value: Option<Value>) -> Result<(),
     Ok(())
 }
 
+/// The value, if the document is not too deep with it at this path: operations could nest values ever deeper.
+fn fitting(value: Value, path: &str) -> Result<Value, String> {
+    let depth = path.matches('/').count();
+    if depth > json::MAX_DEPTH || is_deeper_than(&value, json::MAX_DEPTH - depth) {
+        return Err("exceeded max depth".to_owned());
+    }
+    Ok(value)
+}
+
 fn copy(document: &mut Value, from: &str, path: &str, copied: &mut usize) -> Result<(), String> {
     let (container, key) = find(document, from)
         .ok_or(format!("copy operation does not apply: doc is missing from path: {from}: missing value"))?;
@@ -124,7 +140,7 @@ fn copy(document: &mut Value, from: &str, path: &str, copied: &mut usize) -> Res
             "Unable to complete the copy, the accumulated size increase of copy is {copied}, exceeding the limit {MAX_COPIED_BYTES}"
         ));
     }
-    let duplicate = source.cloned().unwrap_or_default();
+    let duplicate = fitting(source.cloned().unwrap_or_default(), path)?;
     let (container, key) = find(document, path)
         .ok_or(format!("copy operation does not apply: doc is missing destination path: {path}: missing value"))?;
     add(container, &key, duplicate).map_err(|error| format!("error while adding value during copy: {error}"))
@@ -377,6 +393,11 @@ mod tests {
         let document = json!({"a": ["x".repeat(1000)]});
         let error = patched(&document, &Value::Array(doubling)).unwrap_err();
         assert!(error.to_string().starts_with("Unable to complete the copy"), "{error}");
+        let nesting: Vec<_> = (1..300)
+            .map(|step| json!({"op": "add", "path": "/a/0".repeat(step), "value": {"a": [{"a": [0]}]}}))
+            .collect();
+        let error = patched(&json!({"a": [0]}), &Value::Array(nesting)).unwrap_err();
+        assert_eq!(error, PatchError::Unprocessable("exceeded max depth".into()));
         let many = vec![json!({"op": "test", "path": "/a"}); MAX_OPERATIONS + 1];
         let error = patched(&document, &Value::Array(many)).unwrap_err();
         assert_eq!(error.to_string(), "The allowed maximum operations in a JSON patch is 10000, got 10001");
@@ -386,9 +407,18 @@ mod tests {
     #[test]
     fn what_is_no_patch_is_refused() {
         let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
-        for patch in [r#"{"op":"add"}"#, "[1]", "[", "", deep.as_str()] {
+        for (patch, expected) in [
+            (r#"{"op":"add"}"#, "json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
+            ("[1]", "json: cannot unmarshal number into Go value of type handlers.jsonPatchOp"),
+            (r#"[{"op":5}]"#, "json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string"),
+            ("[{", "unexpected end of JSON input"),
+            ("", "unexpected end of JSON input"),
+            ("garbage", "invalid character 'g' looking for beginning of value"),
+            (deep.as_str(), "invalid character '[' exceeded max depth"),
+        ] {
             let error = apply(&json!({}), patch.as_bytes()).unwrap_err();
-            assert_eq!(error.status().code, 400, "{error}");
+            assert_eq!(error.to_string(), format!("error decoding patch: {expected}"));
+            assert_eq!(error.status().code, 400);
         }
     }
 

@@ -24,14 +24,10 @@ fn annotation(object: &Value) -> Option<&str> {
 /// Sets the annotation to what was applied, or removes it if it has become too large.
 pub(crate) fn refresh(object: &mut Value, config: &Value) {
     let mut config = config.clone();
-    match annotations_mut(&mut config) {
-        Some(annotations) => {
-            annotations.remove(ANNOTATION);
-        }
-        None => {
-            let metadata = config.get_mut("metadata").and_then(Value::as_object_mut);
-            metadata.and_then(|metadata| metadata.remove("annotations"));
-        }
+    if let Some(annotations) = annotations_mut(&mut config) {
+        annotations.remove(ANNOTATION);
+    } else if let Some(metadata) = config.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("annotations");
     }
     let mut text = String::new();
     go_text::write_json(&mut text, &config);

@@ -41,6 +41,11 @@ pub fn to_parent(
 ) -> Result<Vec<Value>, ManagedError> {
     let mut parent = Managed::decode(parent)?;
     let mut scale = Managed::decode(scale)?;
+    // Only appliers are the same manager in both: the version is part of an updater's identity, and differs. So an
+    // updater's entry is written anew, without a time.
+    for entry in &mut scale.entries {
+        entry.time = parent.entries.iter().find(|twin| twin.is_same_manager(entry)).and_then(|twin| twin.time.clone());
+    }
     parent.entries.retain_mut(|entry| {
         let Some((_, names)) = paths.iter().find(|(version, _)| *version == entry.api_version) else { return false };
         let Some(replicas) = names.map(path).filter(|replicas| entry.fields.contains(replicas)) else { return true };
@@ -59,8 +64,13 @@ pub fn to_parent(
         }
         entry.fields = FieldSet::new();
         entry.fields.insert(&path(names.unwrap_or_default()));
+        let is_new = parent.entries.iter().all(|present| !present.is_same_manager(&entry));
         api_version.clone_into(&mut entry.api_version);
-        parent.put(entry);
+        if is_new {
+            parent.entries.push(entry);
+        } else {
+            parent.put(entry);
+        }
     }
     Ok(parent.encode())
 }

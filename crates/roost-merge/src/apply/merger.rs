@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use roost_object::GroupVersionKind;
 use roost_object::merge::Node;
 use serde_json::Value;
 
-use super::{ApplyError, Tracking, Versions, track};
+use super::{ApplyError, Tracking, Versions, describe, not_typed, track};
 use crate::go_text::equal;
 use crate::managed::{Entry, FieldSet, Managed, Operation};
 use crate::typed;
@@ -42,9 +41,6 @@ impl<'a, 'r, N: Node, V: Versions<N>> Merger<'a, 'r, N, V> {
         node: N,
         versions: &'a V,
     ) -> Result<Self, ApplyError> {
-        let internal = |what: &str, about: &Value, error: &dyn std::fmt::Display| {
-            ApplyError::Internal(format!("{what} ({}): {error}", describe(about)))
-        };
         if managed.entries.is_empty() {
             managed = track::take(request.empty, live, managed, BEFORE_FIRST_APPLY, request, node, versions).map_err(
                 |error| {
@@ -53,8 +49,7 @@ impl<'a, 'r, N: Node, V: Versions<N>> Merger<'a, 'r, N, V> {
                 },
             )?;
         }
-        typed::validate(config, node)
-            .map_err(|error| internal("failed to create typed patch object", config, &error))?;
+        typed::validate(config, node).map_err(|errors| not_typed(config, &errors))?;
         track::reconcile(&mut managed, live, request, node, versions);
         let mut live = live.clone();
         if let Some(metadata) = live.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -151,11 +146,4 @@ fn owned_by_version<'e>(others: &'e Managed, applier: &'e Entry, first: &str) ->
     }
     owned.sort_by_key(|(version, _)| *version != first);
     owned
-}
-
-/// Namespace, name and kind, as stock's messages name an object.
-fn describe(object: &Value) -> String {
-    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let kind = GroupVersionKind::parse(text("/apiVersion"), text("/kind"));
-    format!("{}/{}; {kind}", text("/metadata/namespace"), text("/metadata/name"))
 }

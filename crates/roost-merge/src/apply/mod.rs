@@ -2,13 +2,15 @@
 
 use std::borrow::Cow;
 
+use roost_object::Status;
 use roost_object::merge::Node;
-use roost_object::{GroupVersionKind, Status};
 use serde_json::Value;
 
 use crate::conflict::{self, Conflict};
 use crate::last_applied;
 use crate::managed::{Entry, FieldSet, Filter, Managed, Operation};
+pub use crate::typed::Holds;
+use crate::typed::{self, TypeErrors};
 
 mod merger;
 mod track;
@@ -128,8 +130,13 @@ pub fn update_in_versions<N: Node>(
 ) {
     let Some(metadata) = new.get_mut("metadata").and_then(Value::as_object_mut) else { return };
     let sent = metadata.remove("managedFields");
-    if let Some(managed) = track::update(live, new, sent.as_ref(), request, node, versions) {
-        managed.store(new);
+    let entries = match track::update_in_place(live, new, sent, request, node) {
+        Ok(entries) => entries,
+        Err(sent) => track::update(live, new, sent.as_ref(), request, node, versions).map(Managed::encode),
+    };
+    let metadata = new.get_mut("metadata").and_then(Value::as_object_mut);
+    if let (Some(metadata), Some(entries)) = (metadata, entries.filter(|entries| !entries.is_empty())) {
+        metadata.insert("managedFields".to_owned(), Value::Array(entries));
     }
 }
 
@@ -185,15 +192,42 @@ pub fn apply_in_versions<N: Node>(
     Ok(object)
 }
 
+/// Checks a configuration before it is applied, with what the caller knows about scalars: [`apply`] alone does not see
+/// a number where a text belongs.
+pub fn check<N: Node>(
+    config: &Value,
+    request: &Tracking<'_>,
+    node: N,
+    holds: impl Fn(N) -> Holds,
+) -> Result<(), ApplyError> {
+    check_type(config, request)?;
+    typed::validate_types(config, node, holds).map_err(|errors| not_typed(config, &errors))
+}
+
 fn check_type(config: &Value, request: &Tracking<'_>) -> Result<(), ApplyError> {
     let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
-    if api_version != request.api_version || (!request.kind.is_empty() && kind != request.kind) {
-        let actual = GroupVersionKind::parse(api_version, kind);
-        return Err(ApplyError::BadRequest(format!("invalid object type: {actual}")));
+    if text("apiVersion") != request.api_version || (!request.kind.is_empty() && text("kind") != request.kind) {
+        return Err(ApplyError::BadRequest(format!("invalid object type: {}", type_text(config))));
     }
     if config.pointer("/metadata/managedFields").is_some_and(Value::is_array) {
         return Err(ApplyError::BadRequest("metadata.managedFields must be nil".to_owned()));
     }
     Ok(())
+}
+
+fn not_typed(config: &Value, errors: &TypeErrors) -> ApplyError {
+    ApplyError::Internal(format!("failed to create typed patch object ({}): {errors}", describe(config)))
+}
+
+/// Namespace, name and kind, as stock's messages name an object.
+fn describe(object: &Value) -> String {
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    format!("{}/{}; {}", text("/metadata/namespace"), text("/metadata/name"), type_text(object))
+}
+
+/// Group, version and kind as Go prints them: the slash stays for the core group.
+fn type_text(object: &Value) -> String {
+    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+    format!("{group}/{version}, Kind={}", text("kind"))
 }

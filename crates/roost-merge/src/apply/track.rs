@@ -3,11 +3,11 @@
 use std::sync::LazyLock;
 
 use roost_object::merge::Node;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Tracking, Versions};
 use crate::conflict::Conflict;
-use crate::managed::{Entry, FieldSet, Managed, Operation};
+use crate::managed::{Entry, FieldSet, MAX_UPDATE_MANAGERS, Managed, Operation, raw, sort_encoded};
 use crate::typed::{self, Comparison, TypeErrors};
 
 /// The fields that the system sets, or that say which object it is. Nobody owns them.
@@ -27,6 +27,82 @@ static UNOWNABLE: LazyLock<FieldSet> = LazyLock::new(|| {
         &["metadata", "resourceVersion"],
     ])
 });
+
+/// What [`update`] does, without decoding what it does not change. It hands back what the request sent unless all is
+/// plain: nobody edited the entries by hand, and all of them are of the request's version.
+pub(super) fn update_in_place<N: Node>(
+    live: Option<&Value>,
+    new: &Value,
+    sent: Option<Value>,
+    request: &Tracking<'_>,
+    node: N,
+) -> Result<Option<Vec<Value>>, Option<Value>> {
+    let Some((live, known)) = live.and_then(|live| Some((live, live.pointer("/metadata/managedFields")?))) else {
+        return Err(sent);
+    };
+    let is_edited =
+        sent.as_ref().is_some_and(|sent| request.subresource.is_empty() && !sent.is_null() && sent != known);
+    let Some(known) = known.as_array().filter(|known| !is_edited && is_plain(known, request.api_version)) else {
+        return Err(sent);
+    };
+    let Ok(mut comparison) = typed::compare(live, new, node) else { return Ok(None) };
+    comparison.filter(request.filter);
+    let mut entries = match sent {
+        Some(Value::Array(sent)) if request.subresource.is_empty() => sent,
+        _ => known.clone(),
+    };
+    let Comparison { removed, modified, added } = comparison;
+    let mut taken = modified;
+    taken.extend(added);
+    for fields in entries.iter_mut().filter_map(fields_mut) {
+        raw::reconcile(fields, node);
+        raw::subtract(fields, &taken);
+        raw::subtract(fields, &removed);
+    }
+    taken.subtract(&UNOWNABLE);
+    let own = request.entry(request.manager, Operation::Update);
+    if !taken.is_empty() {
+        match entries.iter_mut().find(|entry| is_of(entry, &own)) {
+            Some(entry) => {
+                if let Some(fields) = fields_mut(entry) {
+                    raw::extend(fields, taken);
+                }
+                entry["time"] = request.now.into();
+            }
+            None => entries.push(Entry { time: Some(request.now.to_owned()), fields: taken, ..own }.encode()),
+        }
+        sort_encoded(&mut entries);
+    }
+    entries.retain_mut(|entry| fields_mut(entry).is_some_and(|fields| !fields.is_empty()));
+    Ok(Some(entries))
+}
+
+/// Whether entries can be changed in place, one more than there are at most.
+fn is_plain(entries: &[Value], api_version: &str) -> bool {
+    let updaters = entries.iter().filter(|entry| text(entry, "operation") == "Update").count();
+    !entries.is_empty()
+        && updaters < MAX_UPDATE_MANAGERS
+        && entries.iter().all(|entry| {
+            text(entry, "apiVersion") == api_version
+                && matches!(text(entry, "operation"), "Apply" | "Update")
+                && text(entry, "fieldsType") == "FieldsV1"
+                && entry.get("fieldsV1").is_some_and(Value::is_object)
+        })
+}
+
+fn is_of(entry: &Value, owner: &Entry) -> bool {
+    text(entry, "manager") == owner.manager
+        && text(entry, "operation") == owner.operation.as_str()
+        && text(entry, "subresource") == owner.subresource
+}
+
+fn text<'e>(entry: &'e Value, name: &str) -> &'e str {
+    entry.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn fields_mut(entry: &mut Value) -> Option<&mut Map<String, Value>> {
+    entry.get_mut("fieldsV1").and_then(Value::as_object_mut)
+}
 
 /// The entries after a create, update or patch; none for an object that is not tracked or cannot be.
 pub(super) fn update<N: Node>(

@@ -227,7 +227,9 @@ fn show(value: &Value) -> String {
         Value::String(text) => quote(text),
         Value::Null => "null".to_owned(),
         Value::Array(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(",")),
-        Value::Object(fields) => fields.iter().map(|(name, value)| format!("{name}={}", show(value))).collect(),
+        Value::Object(fields) => {
+            fields.iter().flat_map(|(name, value)| [name.clone(), "=".to_owned(), show(value)]).collect()
+        }
         scalar => go_text::plain(scalar),
     }
 }

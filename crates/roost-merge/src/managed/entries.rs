@@ -10,7 +10,7 @@ use crate::go_text;
 
 /// How many entries of updates an object keeps; the oldest beyond it are merged, so that objects cannot grow by
 /// managers that come and go.
-const MAX_UPDATE_MANAGERS: usize = 10;
+pub(crate) const MAX_UPDATE_MANAGERS: usize = 10;
 
 /// Whose name merged entries carry.
 const ANCIENT_CHANGES: &str = "ancient-changes";
@@ -141,7 +141,7 @@ impl Entry {
         })
     }
 
-    fn encode(self) -> Value {
+    pub(crate) fn encode(self) -> Value {
         let mut entry = Map::new();
         entry.insert("apiVersion".to_owned(), self.api_version.into());
         entry.insert("fieldsType".to_owned(), "FieldsV1".into());
@@ -160,14 +160,41 @@ impl Entry {
     }
 
     fn seconds(&self) -> i64 {
-        let parsed = self.time.as_deref().and_then(|time| time.parse::<Timestamp>().ok());
-        parsed.map_or(0, Timestamp::as_second)
+        self.time.as_deref().map_or(0, seconds)
     }
+}
+
+fn seconds(time: &str) -> i64 {
+    time.parse::<Timestamp>().map_or(0, Timestamp::as_second)
+}
+
+/// Whether a time is spelled as we spell times, so that the order of texts is the order of times.
+fn is_plain(time: &str) -> bool {
+    time.len() == "2006-01-02T15:04:05Z".len() && time.ends_with('Z')
+}
+
+/// Sorts entries as stock writes them: appliers first, then by time, name, version and subresource.
+pub(crate) fn sort_encoded(entries: &mut [Value]) {
+    fn text<'e>(entry: &'e Value, name: &str) -> &'e str {
+        entry.get(name).and_then(Value::as_str).unwrap_or_default()
+    }
+    entries.sort_by(|a, b| {
+        let by = |name| text(a, name).cmp(text(b, name));
+        let by_time = || match (text(a, "time"), text(b, "time")) {
+            (a, b) if is_plain(a) && is_plain(b) => a.cmp(b),
+            (a, b) => seconds(a).cmp(&seconds(b)),
+        };
+        by("operation")
+            .then_with(by_time)
+            .then_with(|| by("manager"))
+            .then_with(|| by("apiVersion"))
+            .then_with(|| by("subresource"))
+    });
 }
 
 /// Times are kept in UTC and whole seconds, whatever a client sent.
 fn in_whole_seconds(time: &str) -> String {
-    if time.len() == "2006-01-02T15:04:05Z".len() && time.ends_with('Z') {
+    if is_plain(time) {
         return time.to_owned();
     }
     match time.parse::<Timestamp>().map(|time| Timestamp::from_second(time.as_second())) {
@@ -195,17 +222,10 @@ impl Managed {
     }
 
     /// Writes the entries in stock's order: appliers first, then by time, name, version and subresource.
-    pub fn encode(mut self) -> Vec<Value> {
-        if self.entries.len() > 1 {
-            self.entries.sort_by(|a, b| {
-                (a.operation.cmp(&b.operation))
-                    .then_with(|| a.seconds().cmp(&b.seconds()))
-                    .then_with(|| a.manager.cmp(&b.manager))
-                    .then_with(|| a.api_version.cmp(&b.api_version))
-                    .then_with(|| a.subresource.cmp(&b.subresource))
-            });
-        }
-        self.entries.into_iter().map(Entry::encode).collect()
+    pub fn encode(self) -> Vec<Value> {
+        let mut entries: Vec<_> = self.entries.into_iter().map(Entry::encode).collect();
+        sort_encoded(&mut entries);
+        entries
     }
 
     /// Writes the entries into an object, or removes the field if there are none.

@@ -6,6 +6,9 @@ use super::element::{Element, ElementError};
 use super::set::{FieldSet, Step};
 use crate::MAX_DEPTH;
 
+/// From how many entries on a map is built faster from a sorted list than entry by entry.
+const WORTH_SORTING: usize = 6;
+
 /// Why a `FieldsV1` does not decode.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldsError {
@@ -67,13 +70,20 @@ fn read(fields: &Value, depth: usize) -> Result<(FieldSet, bool), FieldsError> {
     Ok((set, is_member))
 }
 
-fn write(set: FieldSet, with_self: bool) -> Map<String, Value> {
+pub(super) fn write(set: FieldSet, with_self: bool) -> Map<String, Value> {
+    let is_short = set.steps.len() < WORTH_SORTING;
     let itself = (with_self && !set.is_empty()).then(|| (".".to_owned(), Value::Object(Map::new())));
     let below = set
         .steps
         .into_iter()
         .map(|Step { element, member, children }| (element.into_string(), Value::Object(write(children, member))));
-    itself.into_iter().chain(below).collect()
+    let all = itself.into_iter().chain(below);
+    if is_short {
+        let mut map = Map::new();
+        map.extend(all);
+        return map;
+    }
+    all.collect()
 }
 
 #[cfg(test)]

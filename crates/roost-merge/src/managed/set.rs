@@ -34,6 +34,10 @@ impl FieldSet {
         Self { steps: Vec::new() }
     }
 
+    pub(crate) fn with_capacity(steps: usize) -> Self {
+        Self { steps: Vec::with_capacity(steps) }
+    }
+
     /// A set of paths of named fields, such as `["status"]` or `["metadata", "labels"]`.
     pub fn of_fields(paths: &[&[&str]]) -> Self {
         let mut set = Self::new();
@@ -89,6 +93,13 @@ impl FieldSet {
             at
         });
         &mut self.steps[at]
+    }
+
+    /// Takes out everything below a step.
+    pub(crate) fn clear_below(&mut self, element: &Element) {
+        if let Ok(at) = self.position(element) {
+            self.steps[at].children = FieldSet::new();
+        }
     }
 
     /// Adds a step that is not there yet; steps that come in order cost nothing.

@@ -36,7 +36,7 @@ impl<S: StrategicSchema> Lists<S> {
         if original.is_empty() && patch.is_empty() {
             return Ok((Vec::new(), original));
         }
-        if !self.check_elements(&original, &patch)? {
+        if !check_elements(&original, &patch)? {
             if deletes {
                 return Ok((original.iter().filter(|item| !patch.contains(item)).cloned().collect(), original));
             }
@@ -54,17 +54,14 @@ impl<S: StrategicSchema> Lists<S> {
         for item in &patch {
             let fields = fields_of(item)?;
             let key = self.key_of(fields)?;
-            match self.find(&merged, key)? {
-                Some(at) => {
-                    let Value::Object(present) = merged[at].take() else { continue };
-                    merged[at] = Value::Object(merge_maps(present, fields.clone(), self.element)?);
+            if let Some(at) = self.find(&merged, key)? {
+                let Value::Object(present) = merged[at].take() else { continue };
+                merged[at] = Value::Object(merge_maps(present, fields.clone(), self.element)?);
+            } else {
+                if let Some(slot) = memory.get_mut(merged.len()) {
+                    slot.clone_from(item);
                 }
-                None => {
-                    if let Some(slot) = memory.get_mut(merged.len()) {
-                        slot.clone_from(item);
-                    }
-                    merged.push(item.clone());
-                }
+                merged.push(item.clone());
             }
         }
         Ok((self.arrange(merged, &patch, &original)?, memory))
@@ -119,24 +116,6 @@ impl<S: StrategicSchema> Lists<S> {
             }
         }
         Ok(None)
-    }
-
-    /// Checks that all elements are of one type, and tells whether they are maps.
-    pub(super) fn check_elements(&self, original: &[Value], patch: &[Value]) -> Result<bool, PatchError> {
-        let mut all = original.iter().chain(patch);
-        let Some(first) = all.next() else {
-            return Err(PatchError::Internal("no elements in any of the given slices".to_owned()));
-        };
-        if first.is_array() {
-            return Err(PatchError::Unprocessable("lists of lists are not supported".to_owned()));
-        }
-        let kind = go_text::type_name(first);
-        if all.any(|item| go_text::type_name(item) != kind) {
-            let show = |list: &[Value]| go_text::plain(&Value::Array(list.to_vec()));
-            let lists = format!("[{} {}]", show(original), show(patch));
-            return Err(PatchError::Internal(format!("list element types are not identical: {lists}")));
-        }
-        Ok(first.is_object())
     }
 
     /// Checks that a prescribed order names the elements of the patch in the order of the patch.
@@ -216,6 +195,24 @@ impl<S: StrategicSchema> Lists<S> {
             items.iter().position(|other| other.get(self.merge_key) == key)
         }
     }
+}
+
+/// Checks that all elements are of one type, and tells whether they are maps.
+pub(super) fn check_elements(original: &[Value], patch: &[Value]) -> Result<bool, PatchError> {
+    let mut all = original.iter().chain(patch);
+    let Some(first) = all.next() else {
+        return Err(PatchError::Internal("no elements in any of the given slices".to_owned()));
+    };
+    if first.is_array() {
+        return Err(PatchError::Unprocessable("lists of lists are not supported".to_owned()));
+    }
+    let kind = go_text::type_name(first);
+    if all.any(|item| go_text::type_name(item) != kind) {
+        let show = |list: &[Value]| go_text::plain(&Value::Array(list.to_vec()));
+        let lists = format!("[{} {}]", show(original), show(patch));
+        return Err(PatchError::Internal(format!("list element types are not identical: {lists}")));
+    }
+    Ok(first.is_object())
 }
 
 fn fields_of(item: &Value) -> Result<&Fields, PatchError> {

@@ -4,47 +4,42 @@ mod lists;
 mod schema;
 
 use lists::Lists;
+use roost_object::json;
 pub use schema::{PatchField, StrategicSchema};
 use serde_json::{Map, Value};
 
-use crate::{MAX_DEPTH, PatchError, go_text};
+use crate::{PatchError, go_text, is_deeper_than};
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
 
+/// A patch as stock shows it in messages about what came out of it: `map[metadata:map[labels:map[a:b]]]`.
+pub fn show(patch: &Value) -> String {
+    go_text::plain(patch)
+}
+
 /// Applies a strategic merge patch.
 pub fn apply<S: StrategicSchema>(document: Value, patch: Value, schema: S) -> Result<Value, PatchError> {
-    let Value::Object(patch) = patch else {
-        return Err(PatchError::Malformed(format!(
-            "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-            go_text::json_kind(&patch)
-        )));
+    let patch = match patch {
+        Value::Object(patch) => patch,
+        Value::Null => Map::new(),
+        other => {
+            return Err(PatchError::Malformed(format!(
+                "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
+                go_text::json_kind(&other)
+            )));
+        }
     };
     let document = match document {
         Value::Object(document) => document,
         _ => Map::new(),
     };
-    if patch.values().any(|value| is_deeper_than(value, MAX_DEPTH)) {
+    if patch.values().any(|value| is_deeper_than(value, json::MAX_DEPTH)) {
         return Err(PatchError::Malformed("exceeded max depth".to_owned()));
     }
     merge_maps(document, patch, Some(schema)).map(Value::Object)
-}
-
-fn is_deeper_than(value: &Value, limit: usize) -> bool {
-    let mut rest = vec![(value, 0)];
-    while let Some((value, depth)) = rest.pop() {
-        if depth > limit {
-            return true;
-        }
-        match value {
-            Value::Array(items) => rest.extend(items.iter().map(|item| (item, depth + 1))),
-            Value::Object(fields) => rest.extend(fields.values().map(|item| (item, depth + 1))),
-            _ => {}
-        }
-    }
-    false
 }
 
 type Fields = Map<String, Value>;
@@ -162,7 +157,7 @@ fn order_lists<S: StrategicSchema>(
             (Some(present), Some(patched)) => (patched, present),
             (None, None) => continue,
         };
-        lists.check_elements(&present, &items)?;
+        lists::check_elements(&present, &items)?;
         let ordered = lists.arrange(merged, &order, &present)?;
         original.insert(name.to_owned(), Value::Array(ordered));
         patch.remove(name);

@@ -93,8 +93,16 @@ impl Walk {
         let mut below = Comparison::default();
         let in_leaf = match (old, new) {
             (None, None) => return (marks, below),
-            (Some(old), None) => self.visit(form(node, old), Some(old), None, node, level, &mut marks, &mut below),
-            (None, Some(new)) => self.visit(form(node, new), None, Some(new), node, level, &mut marks, &mut below),
+            (Some(old), None) => {
+                below.removed = self.all_places(old, node, level.depth());
+                marks.removed = true;
+                return (marks, below);
+            }
+            (None, Some(new)) => {
+                below.added = self.all_places(new, node, level.depth());
+                marks.added = true;
+                return (marks, below);
+            }
             (Some(old_value), Some(new_value)) => {
                 let (before, after) = (form(node, old_value), form(node, new_value));
                 if before != after {
@@ -125,11 +133,12 @@ impl Walk {
         match form {
             Form::Map => {
                 let (before, after) = (old.and_then(Value::as_object), new.and_then(Value::as_object));
-                if before.is_some_and(|map| !map.is_empty()) || after.is_some_and(|map| !map.is_empty()) {
-                    if let Some(next) = level.next() {
-                        self.maps(before, after, node, level, next, below);
-                        return false;
-                    }
+                let is_filled = |map: Option<&Map<_, _>>| map.is_some_and(|map| !map.is_empty());
+                if let Some(next) = level.next()
+                    && (is_filled(before) || is_filled(after))
+                {
+                    self.maps(before, after, node, level, next, below);
+                    return false;
                 }
             }
             Form::List => {
@@ -153,6 +162,50 @@ impl Walk {
             (Some(old), Some(new)) => marks.modified |= !equal(old, new),
         }
         true
+    }
+
+    /// Everything below a place that only one side has.
+    fn all_places<N: Node>(&mut self, value: &Value, node: Option<N>, depth: usize) -> FieldSet {
+        if depth >= MAX_DEPTH {
+            return FieldSet::new();
+        }
+        match (form(node, value), value) {
+            (Form::Map, Value::Object(fields)) => {
+                let mut set = FieldSet::with_capacity(fields.len());
+                for (name, item) in fields {
+                    let errors = self.errors.len();
+                    let children = self.all_places(item, entry(node, name), depth + 1);
+                    set.place(Element::field(name), true, children);
+                    self.errors.below(errors, || format!(".{name}"));
+                }
+                set
+            }
+            (Form::List, Value::Array(items)) => {
+                let Some(identity) = node.map(Identity::of) else { return FieldSet::new() };
+                let mut set = FieldSet::with_capacity(items.len());
+                for (index, item) in items.iter().enumerate() {
+                    let step = match identity.step(item) {
+                        Ok(step) => step,
+                        Err(error) => {
+                            self.errors.push(format!("element {index}: {error}"));
+                            continue;
+                        }
+                    };
+                    let errors = self.errors.len();
+                    let children = self.all_places(item, identity.element(), depth + 1);
+                    self.errors.below(errors, || step.to_string());
+                    // Repeated elements are one place with nothing below it.
+                    let repeated = set.get(&step).is_some();
+                    if repeated {
+                        set.clear_below(&step);
+                    } else {
+                        set.place(step, true, children);
+                    }
+                }
+                set
+            }
+            _ => FieldSet::new(),
+        }
     }
 
     fn maps<N: Node>(
@@ -187,6 +240,10 @@ impl Walk {
                 Level::Root if name == "metadata" => Level::Metadata,
                 _ => next,
             };
+            // What is the same needs no schema.
+            if left == right {
+                continue;
+            }
             let errors = self.errors.len();
             let (marks, inside) = self.place(left, right, entry(node, name), next);
             if marks.any() || !inside.is_same() {
@@ -243,6 +300,14 @@ impl Marks {
 }
 
 impl Level {
+    fn depth(self) -> usize {
+        match self {
+            Level::Root => 0,
+            Level::Metadata => 1,
+            Level::Inside(depth) => depth,
+        }
+    }
+
     /// The level below; none where fields are no longer told apart.
     fn next(self) -> Option<Level> {
         match self {

@@ -18,6 +18,14 @@ pub(crate) fn merge<N: Node>(live: Value, config: &Value, node: N) -> Result<Val
     walk.errors.none_or(merged)
 }
 
+/// Where an element of the configuration stands in the live list.
+#[derive(Clone, Copy)]
+enum Twin {
+    At(usize),
+    /// Repeated elements are one thing that nobody can merge into.
+    Repeated,
+}
+
 struct Walk {
     errors: TypeErrors,
 }
@@ -105,10 +113,9 @@ impl Walk {
         }
         let element = identity.element();
         let in_right: HashMap<&Element, usize> = right.iter().enumerate().map(|(at, step)| (step, at)).collect();
-        let mut in_left: HashMap<&Element, Option<usize>> = HashMap::with_capacity(left.len());
+        let mut in_left: HashMap<&Element, Twin> = HashMap::with_capacity(left.len());
         for (at, step) in left.iter().enumerate() {
-            // Repeated elements are one thing that nobody can merge into.
-            in_left.entry(step).and_modify(|place| *place = None).or_insert(Some(at));
+            in_left.entry(step).and_modify(|twin| *twin = Twin::Repeated).or_insert(Twin::At(at));
         }
         let mut shared = right.iter().filter(|step| in_left.contains_key(step));
         let mut next_shared = shared.next();
@@ -159,18 +166,21 @@ impl Walk {
         Value::Array(out)
     }
 
-    /// Merges one element; `place` is where it stands in the live list, none inside if it stands there repeatedly.
+    /// Merges one element with its twin in the live list.
     fn item<N: Node>(
         &mut self,
         live: &mut [Option<Value>],
-        place: Option<Option<usize>>,
+        twin: Option<Twin>,
         config: &Value,
         element: Option<N>,
         step: &Element,
         depth: usize,
     ) -> Value {
-        let Some(place) = place else { return config.clone() };
-        let live = place.and_then(|at| live[at].take()).unwrap_or(Value::Null);
+        let live = match twin {
+            None => return config.clone(),
+            Some(Twin::At(at)) => live[at].take().unwrap_or_default(),
+            Some(Twin::Repeated) => Value::Null,
+        };
         let errors = self.errors.len();
         let merged = self.place(live, config, element, depth + 1);
         self.errors.below(errors, || step.to_string());

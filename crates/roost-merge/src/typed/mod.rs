@@ -17,7 +17,8 @@ pub(crate) use reconcile::reconcile;
 pub(crate) use remove::remove;
 use roost_object::merge::{Node, Shape};
 use serde_json::Value;
-pub(crate) use validate::validate;
+pub use validate::Holds;
+pub(crate) use validate::{validate, validate_types};
 
 /// Whether `below` is a field that the schema of `node` spells out, and not an entry of a map.
 ///
@@ -38,11 +39,10 @@ pub(crate) enum Form {
 /// The form of a value at a place. Null has the form that the schema names, and counts as a map where nothing is known.
 pub(crate) fn form<N: Node>(node: Option<N>, value: &Value) -> Form {
     match node.map_or(Shape::Untyped, Node::shape) {
-        Shape::Atomic => Form::Leaf,
         Shape::Map => Form::Map,
         Shape::ListMap | Shape::Set => Form::List,
         Shape::Untyped if value.is_object() || value.is_null() => Form::Map,
-        Shape::Untyped => Form::Leaf,
+        Shape::Atomic | Shape::Untyped => Form::Leaf,
     }
 }
 
