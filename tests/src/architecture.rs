@@ -20,6 +20,7 @@ const ROWS: &[&[&str]] = &[
     &["roost-sim"],
     &["roost-workloads"],
     &["roost-apiserver"],
+    &["roost-admission"],
     &["roost-access", "roost-rules", "roost-schema", "roost-merge", "roost-tables"],
     &["roost-store"],
     &["roost-ignition"],
@@ -31,6 +32,7 @@ const ROWS: &[&[&str]] = &[
 
 /// The crates that do no I/O and have no clock of their own.
 const PURE: &[&str] = &[
+    "roost-admission",
     "roost-access",
     "roost-rules",
     "roost-schema",

@@ -68,14 +68,19 @@ impl Kubeconfig {
         })
     }
 
-    /// Writes the file; JSON is YAML, and every client reads it.
+    /// Writes the file.
     pub fn write(&self, path: &Path) -> Result<(), KubeconfigError> {
+        self.write_for(path, "default")
+    }
+
+    /// Writes the file with a namespace; JSON is YAML, and every client reads it.
+    pub fn write_for(&self, path: &Path, namespace: &str) -> Result<(), KubeconfigError> {
         let document = json!({
             "apiVersion": "v1",
             "kind": "Config",
-            "current-context": "stock",
-            "contexts": [{"name": "stock", "context": {"cluster": "stock", "user": "admin"}}],
-            "clusters": [{"name": "stock", "cluster": {
+            "current-context": "plane",
+            "contexts": [{"name": "plane", "context": {"cluster": "plane", "user": "admin", "namespace": namespace}}],
+            "clusters": [{"name": "plane", "cluster": {
                 "server": self.server,
                 "certificate-authority-data": STANDARD.encode(&self.authority),
             }}],

@@ -8,6 +8,7 @@ pub mod assets;
 pub mod client;
 pub mod conformance;
 pub mod differential;
+pub mod journey;
 pub mod kubeconfig;
 pub mod ours;
 pub mod pki;

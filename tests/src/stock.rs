@@ -64,7 +64,7 @@ struct Material {
 
 /// Starts the controllers of stock that Roost does not have inside, beside any plane.
 pub fn start_other_controllers(plane: &mut Plane) -> Result<(), PlaneError> {
-    let directory = plane.directory.as_ref().map(TempDir::path).unwrap_or_else(|| Path::new("."));
+    let directory = plane.directory.as_ref().map_or_else(|| Path::new("."), TempDir::path);
     let left_out: Vec<String> = INSIDE_CONTROLLERS.iter().map(|name| format!("-{name}")).collect();
     let arguments = vec![
         flag("kubeconfig", plane.kubeconfig.display()),

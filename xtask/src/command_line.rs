@@ -22,6 +22,8 @@ pub(crate) enum Task {
     },
     /// Runs those of Kubernetes' own conformance tests that need no running container.
     Conformance(Conformance),
+    /// Runs the same command lines of real clients against our engine and a stock kube-apiserver and compares.
+    Kubectl(Kubectl),
     /// Sends the same requests to our engine and to a stock kube-apiserver and compares the answers.
     Differential(Differential),
 }
@@ -97,4 +99,18 @@ pub(crate) struct Conformance {
     /// Only tests whose name contains this.
     #[arg(long)]
     pub(crate) filter: Option<String>,
+}
+
+/// Which journeys to run.
+#[derive(Debug, Args)]
+pub(crate) struct Kubectl {
+    /// The planes.
+    #[command(flatten)]
+    pub(crate) planes: PlaneChoice,
+    /// Only journeys whose name contains one of these, separated by commas.
+    #[arg(long)]
+    pub(crate) filter: Option<String>,
+    /// Prints what was equal, too.
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
 }

@@ -1,7 +1,5 @@
 //! `cargo xtask differential`: the same requests to our engine and to stock.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use roost_tests::differential::{Detail, Options, Servers, run as run_suite};
 
 use crate::command_line::Differential;
@@ -12,7 +10,7 @@ use crate::task::TaskError;
 pub(crate) async fn run(arguments: &Differential) -> Result<(), TaskError> {
     let planes = planes::start(&arguments.planes).await?;
     let servers = Servers { stock: planes.stock.administrator()?, ours: planes.ours.administrator()? };
-    let suffix = if planes.used { format!("-{}", seconds_in_letters()) } else { String::new() };
+    let suffix = planes.suffix();
     let detail = match arguments.verbose {
         0 => Detail::Differences,
         1 => Detail::Lines,
@@ -33,10 +31,4 @@ pub(crate) async fn run(arguments: &Differential) -> Result<(), TaskError> {
     } else {
         Err(TaskError::Found(format!("{} sequences differ from stock", summary.failed())))
     }
-}
-
-/// A short text that differs from run to run.
-fn seconds_in_letters() -> String {
-    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
-    format!("{:x}", seconds & 0xf_ffff)
 }

@@ -5,6 +5,7 @@ mod conformance;
 mod differential;
 mod kube_fetch;
 mod kube_up;
+mod kubectl;
 mod planes;
 mod task;
 
@@ -20,6 +21,7 @@ async fn main() -> ExitCode {
         Task::Kube { command: KubeCommand::Fetch(arguments) } => kube_fetch::run(&arguments),
         Task::Kube { command: KubeCommand::Up(arguments) } => kube_up::run(&arguments).await,
         Task::Conformance(arguments) => conformance::run(&arguments).await,
+        Task::Kubectl(arguments) => kubectl::run(&arguments).await,
         Task::Differential(arguments) => differential::run(&arguments).await,
     };
     match result {

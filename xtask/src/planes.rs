@@ -1,6 +1,7 @@
 //! Starts the two planes that a task compares.
 
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use roost_tests::ours;
 use roost_tests::plane::Plane;
@@ -16,7 +17,18 @@ pub(crate) struct Planes {
     /// Ours.
     pub(crate) ours: Plane,
     /// Whether one of them ran before, so that it may hold objects of an earlier run.
-    pub(crate) used: bool,
+    used: bool,
+}
+
+impl Planes {
+    /// What is appended to names, so that a plane that ran a suite before can run it again.
+    pub(crate) fn suffix(&self) -> String {
+        if !self.used {
+            return String::new();
+        }
+        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.as_secs());
+        format!("-{:x}", seconds & 0xf_ffff)
+    }
 }
 
 /// Starts what has to be started.

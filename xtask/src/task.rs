@@ -7,6 +7,7 @@ use std::process::Command;
 use roost_tests::assets::{AssetError, repository};
 use roost_tests::conformance::ConformanceError;
 use roost_tests::differential::suite::SuiteError;
+use roost_tests::journey::JourneyError;
 use roost_tests::plane::PlaneError;
 
 /// Why a task failed.
@@ -48,6 +49,9 @@ pub(crate) enum TaskError {
     /// The conformance tests did not run.
     #[error(transparent)]
     Conformance(#[from] ConformanceError),
+    /// The journeys did not happen.
+    #[error(transparent)]
+    Journey(#[from] JourneyError),
     /// The task ran and found something wrong.
     #[error("{0}")]
     Found(String),

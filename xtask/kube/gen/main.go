@@ -44,6 +44,7 @@ func main() {
 		table.write(*out)
 		writeResources(*out, groups, readPriorities(*services), table)
 		writeBootstrap(*out, strings.Split(*objects, ","))
+		writeOpenAPI(*out, *openapi)
 	}
 	if *fixtures != "" {
 		writeFixtures(*fixtures, *every, table)

@@ -372,7 +372,7 @@ func (t *typeTable) write(out string) {
 	for _, added := range t.types {
 		files[added.file] = append(files[added.file], added)
 	}
-	modules := []string{"elements", "resources", "roots", "bootstrap"}
+	modules := []string{"elements", "resources", "roots", "bootstrap", "openapi"}
 	for file, structures := range files {
 		sort.Slice(structures, func(i, j int) bool { return structures[i].rust < structures[j].rust })
 		part, lines := 1, []string{}
@@ -417,7 +417,7 @@ func (t *typeTable) write(out string) {
 	}
 	module += "\n"
 	for _, name := range modules {
-		if name != "bootstrap" && name != "resources" && name != "roots" {
+		if name != "bootstrap" && name != "openapi" && name != "resources" && name != "roots" {
 			module += fmt.Sprintf("use %s::*;\n", name)
 		}
 	}

@@ -126,11 +126,13 @@ impl Normalizer {
                 }
             }
             (number, Value::Array(values)) if is_field_number(number) => {
-                values.iter_mut().for_each(|value| self.protobuf_value(value));
+                for value in values {
+                    self.protobuf_value(value);
+                }
             }
             ("cells", Value::Array(cells)) => cells.iter_mut().for_each(|cell| self.cell(cell)),
             ("certificate", Value::String(certificate)) => {
-                *certificate = credentials::describe_certificate(certificate)
+                *certificate = credentials::describe_certificate(certificate);
             }
             _ => self.value(value),
         }

@@ -19,7 +19,7 @@ static TOO_OLD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)(too (?:old|large|high) resource version: )\d+((?: \(|, current: )\d+\)?)?"));
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern(r"X509SHA256=[0-9a-f]{64}"));
 static VERSION: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"(?i)(resourceversion(?: in (?:the precondition|record))?[\\": (]*)(\d+)"#));
+    LazyLock::new(|| pattern(r#"(?i)(resource ?version(?: in (?:the precondition|record))?[\\": (]*)(\d+)"#));
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the patterns are constants")
