@@ -24,6 +24,8 @@ struct Kind {
     ty: &'static roost_kinds::Type,
     namespaced: bool,
     is_review: bool,
+    served_as: String,
+    stored_as: String,
 }
 
 impl Kind {
@@ -33,12 +35,29 @@ impl Kind {
         let group = api_version.split_once('/').map_or("", |(group, _)| group);
         let ty = roost_kinds::type_of(api_version, kind).expect("a known kind");
         let namespaced = roost_kinds::resource_of(api_version, kind).is_some_and(|resource| resource.namespaced);
-        Self { rules: of(group, kind), ty, namespaced, is_review: kind.ends_with("AccessReview") }
+        let served_as = api_version.to_owned();
+        // Both groups of events store the same objects.
+        let stored_as = if group == "events.k8s.io" { "v1".to_owned() } else { served_as.clone() };
+        Self { rules: of(group, kind), ty, namespaced, is_review: kind.ends_with("AccessReview"), served_as, stored_as }
     }
 
-    /// The value in the form in which Go writes it.
+    /// The value in the form in which Go writes it, in the version that is stored.
     fn decode(&self, value: &Value) -> Value {
-        roost_kinds::json::decode(value.clone(), self.ty).expect("the case decodes").value
+        let value = roost_kinds::json::decode(value.clone(), self.ty).expect("the case decodes").value;
+        if self.stored_as == self.served_as {
+            return value;
+        }
+        roost_kinds::convert(value, &self.served_as, &self.stored_as).expect("the case converts")
+    }
+
+    /// The value in the form in which Go writes it, in the version of the case.
+    fn encode(&self, value: Value) -> Value {
+        let value = if self.stored_as == self.served_as {
+            value
+        } else {
+            roost_kinds::convert(value, &self.stored_as, &self.served_as).expect("the outcome converts")
+        };
+        roost_kinds::json::decode(value, self.ty).expect("the outcome decodes").value
     }
 }
 
@@ -97,7 +116,7 @@ fn create(body: &Value) -> Outcome {
     if outcome.errors.is_empty() {
         (rules.warnings)(&object, &mut outcome.warnings);
     }
-    outcome.object = kind.decode(&object);
+    outcome.object = kind.encode(object);
     outcome
 }
 
@@ -147,7 +166,7 @@ fn update(body: &Value, old: &Value, subresource: &str) -> Outcome {
     if let Some(metadata) = object["metadata"].as_object_mut() {
         metadata.remove("resourceVersion");
     }
-    outcome.object = kind.decode(&object);
+    outcome.object = kind.encode(object);
     outcome
 }
 

@@ -1,5 +1,6 @@
 //! Devices: what drivers offer, what pods claim, and what was given. Expressions are compiled elsewhere.
 
+mod capacity;
 mod claim;
 mod list;
 mod slice;

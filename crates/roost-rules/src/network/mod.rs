@@ -11,6 +11,7 @@ pub mod service_allocation;
 mod service_families;
 mod service_ports;
 mod service_update;
+mod service_warnings;
 
 use roost_object::Value;
 
@@ -33,7 +34,7 @@ pub(crate) static TABLE: &[Rules] = &[
             service::validate(new, Some(old), errors);
         },
         validate_status_update: service_update::validate_status,
-        warnings: service::warnings,
+        warnings: service_warnings::of,
         create_on_update: true,
         ..Rules::NONE
     },

@@ -17,8 +17,8 @@ const AFFINITY_SECONDS: i64 = 10_800;
 const AFFINITY_SECONDS_MAX: i64 = 86_400;
 const ONLY_LOAD_BALANCER: &str = "may only be used when `type` is 'LoadBalancer'";
 const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
-const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
-const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
+pub(super) const TOPOLOGY_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+pub(super) const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
 
 pub(super) fn defaults(service: &mut Value) {
     let spec = service.at_or_empty("spec");
@@ -299,55 +299,6 @@ fn one_of(field: &Spot<'_>, words: &[&str], errors: &mut Errors) {
     }
 }
 
-pub(super) fn warnings(service: &Value, warnings: &mut Vec<String>) {
-    let spec = &service["spec"];
-    let (kind, cluster) = (text(spec, "type"), text(spec, "clusterIP"));
-    let headless = kind == "ClusterIP" && cluster == "None";
-    let external = !elements(&spec["externalIPs"]).is_empty();
-    if service["metadata"]["annotations"].get(TOPOLOGY_HINTS).is_some() {
-        warnings.push(format!("annotation {TOPOLOGY_HINTS} is deprecated, please use {TOPOLOGY_MODE} instead"));
-    }
-    let path = Path::new("spec");
-    let addresses = |name: &'static str, warnings: &mut Vec<String>| {
-        let field = path.child(name);
-        for (index, one) in texts(&spec[name]).into_iter().enumerate() {
-            address::warn(one, &field.index(index), warnings);
-        }
-    };
-    if !cluster.is_empty() && cluster != "None" {
-        addresses("clusterIPs", warnings);
-    }
-    if headless {
-        for (ignored, field) in [
-            (!text(spec, "loadBalancerIP").is_empty(), "loadBalancerIP"),
-            (external, "externalIPs"),
-            (text(spec, "sessionAffinity") != "None", "SessionAffinity"),
-        ] {
-            if ignored {
-                warnings.push(format!("spec.{field} is ignored for headless services"));
-            }
-        }
-    }
-    addresses("externalIPs", warnings);
-    if external && !headless && kind != "ExternalName" {
-        warnings.push("spec.externalIPs is deprecated and may no longer be implemented in some clusters".to_owned());
-    }
-    address::warn(text(spec, "loadBalancerIP"), &path.child("loadBalancerIP"), warnings);
-    let ranges = path.child("loadBalancerSourceRanges");
-    for (index, range) in texts(&spec["loadBalancerSourceRanges"]).into_iter().enumerate() {
-        address_range::warn(range, &ranges.index(index), warnings);
-    }
-    if kind == "ExternalName" && external {
-        warnings.push("spec.externalIPs is ignored when spec.type is \"ExternalName\"".to_owned());
-    }
-    if kind != "ExternalName" && !text(spec, "externalName").is_empty() {
-        warnings.push("spec.externalName is ignored when spec.type is not \"ExternalName\"".to_owned());
-    }
-    if text(spec, "trafficDistribution") == "PreferClose" {
-        warnings.push("spec.trafficDistribution: \"PreferClose\" is deprecated; use \"PreferSameZone\"".to_owned());
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -409,20 +360,6 @@ mod tests {
                 r#"spec.type: Unsupported value: "Odd": supported values: "ClusterIP", "ExternalName", "LoadBalancer", "NodePort""#,
                 "spec.LoadBalancerSourceRanges: Forbidden: may only be used when `type` is 'LoadBalancer'",
                 "spec.loadBalancerClass: Forbidden: may only be used when `type` is 'LoadBalancer'",
-            ]
-        );
-    }
-
-    #[test]
-    fn ignored_fields_are_worth_a_warning() {
-        let mut found = Vec::new();
-        let service = json!({"spec": {"type": "ClusterIP", "clusterIP": "None", "sessionAffinity": "ClientIP", "externalName": "a"}});
-        warnings(&service, &mut found);
-        assert_eq!(
-            found,
-            [
-                "spec.SessionAffinity is ignored for headless services",
-                r#"spec.externalName is ignored when spec.type is not "ExternalName""#
             ]
         );
     }
