@@ -1,5 +1,6 @@
 //! The audit log: one JSON line a request, in Kubernetes' own audit format at the level `Metadata`.
 
+use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -28,12 +29,12 @@ impl AuditLog {
     pub(crate) fn record(
         &self,
         id: &str,
-        user: &User,
-        impersonated: Option<&User>,
+        (user, impersonated): (&User, Option<&User>),
         info: &RequestInfo,
         uri: &str,
         code: u16,
         received: &str,
+        annotations: BTreeMap<String, String>,
     ) {
         let mut event = json!({
             "kind": "Event",
@@ -50,6 +51,9 @@ impl AuditLog {
         });
         if let Some(user) = impersonated {
             event["impersonatedUser"] = user.to_object();
+        }
+        if !annotations.is_empty() {
+            event["annotations"] = annotations.into_iter().map(|(key, value)| (key, Value::from(value))).collect();
         }
         if info.is_resource {
             let mut reference = serde_json::Map::new();

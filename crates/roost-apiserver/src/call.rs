@@ -1,5 +1,6 @@
 //! One request on its way: who asks, for what, and what they should be warned of.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use http::HeaderMap;
@@ -23,6 +24,8 @@ pub(crate) struct Call {
     pub(crate) headers: HeaderMap,
     /// What becomes `Warning` headers.
     pub(crate) warnings: Warnings,
+    /// What the audit log says about the request beside who and what.
+    pub(crate) annotations: Annotations,
 }
 
 impl Call {
@@ -40,6 +43,7 @@ impl Call {
             query: Query::default(),
             headers: HeaderMap::new(),
             warnings: Warnings::default(),
+            annotations: Annotations::default(),
         }
     }
 
@@ -75,6 +79,22 @@ impl Warnings {
 
     /// All warnings so far.
     pub(crate) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *self.0.lock())
+    }
+}
+
+/// Annotations for the audit log, each key once.
+#[derive(Default)]
+pub(crate) struct Annotations(Mutex<BTreeMap<String, String>>);
+
+impl Annotations {
+    /// Adds an annotation; the first one with a key stays.
+    pub(crate) fn add(&self, key: impl Into<String>, value: impl Into<String>) {
+        self.0.lock().entry(key.into()).or_insert_with(|| value.into());
+    }
+
+    /// All annotations so far.
+    pub(crate) fn take(&self) -> BTreeMap<String, String> {
         std::mem::take(&mut *self.0.lock())
     }
 }

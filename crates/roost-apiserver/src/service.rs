@@ -1,5 +1,6 @@
 //! The way of a request: who, may they, wait your turn, answer, account.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
@@ -16,7 +17,7 @@ use roost_object::Status;
 
 use crate::access::InProcess;
 use crate::body;
-use crate::call::{Call, Warnings};
+use crate::call::{Annotations, Call, Warnings};
 use crate::cluster::Cluster;
 use crate::negotiate::{self, BUILT_IN, Format};
 use crate::request::{Query, RequestInfo};
@@ -73,7 +74,7 @@ where
     let encoding = negotiate::negotiate(&parts.headers, &query, BUILT_IN).unwrap_or(Format::JSON);
     let format = Format { view: negotiate::View::Object, ..encoding };
     let uri = parts.uri.to_string();
-    let mut account = Account { user: None, impersonator: None };
+    let mut account = Account::default();
     let headers = parts.headers.clone();
     let outcome = serve(&cluster, parts, body, query, &info, &mut account).await;
     let mut response = outcome.unwrap_or_else(|status| respond::status(&status, &format));
@@ -88,15 +89,18 @@ where
             Some(real) => (real, Some(user)),
             None => (user, None),
         };
-        audit.record(&id, real, impersonated, &info, &uri, code, &received);
+        let annotations = std::mem::take(&mut account.annotations);
+        audit.record(&id, (real, impersonated), &info, &uri, code, &received, annotations);
     }
     compress(&headers, response).await
 }
 
-/// Who made a request, for the audit log.
+/// Who made a request, and what is to be said about it, for the audit log.
+#[derive(Default)]
 struct Account {
     user: Option<User>,
     impersonator: Option<User>,
+    annotations: BTreeMap<String, String>,
 }
 
 async fn serve<B>(
@@ -126,6 +130,7 @@ where
         query,
         headers: parts.headers,
         warnings: Warnings::default(),
+        annotations: Annotations::default(),
     };
     let is_watch = call.info.verb == "watch";
     let work = async {
@@ -144,6 +149,7 @@ where
         Err(_) => return Err(Status::timeout("request did not complete within the allotted timeout")),
     };
     drop(permit);
+    account.annotations = call.annotations.take();
     for warning in call.warnings.take() {
         if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", warning_text(&warning))) {
             response.headers_mut().append("warning", value);

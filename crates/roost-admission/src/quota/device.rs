@@ -15,7 +15,7 @@ const IMPLICIT: &str = "requests.deviceclass.resource.kubernetes.io/";
 const MOST_DEVICES: i64 = 32;
 
 /// What the device classes of the cluster say about extended resources.
-pub trait DeviceClasses {
+pub trait DeviceClasses: Sync {
     /// The extended resource that stands for a class.
     fn extended_resource(&self, class: &str) -> Option<String>;
     /// Whether a class stands behind an extended resource.

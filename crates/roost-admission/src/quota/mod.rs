@@ -15,6 +15,7 @@ use scope::Scope;
 
 pub use check::{Charges, Refusal, Request, check};
 pub use device::{DeviceClasses, NoDevices};
+pub use pod::usage as pod_usage;
 pub use usage::{Objects, recalculate};
 
 /// A quota as admission sees it: what it counts, how much it allows, and how much is used.

@@ -66,7 +66,8 @@ pub(super) fn constraint(pod: &Value, counted: &[&str]) -> Option<String> {
     Some(format!("must specify {}", parts.join("; ")))
 }
 
-pub(super) fn usage(pod: &Value, now: i64) -> Amounts {
+/// What a pod uses at a time, in seconds since 1970.
+pub fn usage(pod: &Value, now: i64) -> Amounts {
     let mut usage = Amounts::from([("count/pods".to_owned(), amounts::count(1))]);
     if is_over(pod, now) {
         return usage;

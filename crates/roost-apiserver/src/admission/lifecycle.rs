@@ -10,17 +10,17 @@ const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 pub(super) fn check(attributes: &Attributes<'_>, object: &Value) -> Result<(), Status> {
     let target = &attributes.target;
-    let namespaces = GroupResource::new("", "namespaces");
     if attributes.verb == Verb::Delete && target.resource.is("", "namespaces") && IMMORTAL.contains(&target.name) {
+        let namespaces = GroupResource::new("", "namespaces");
         return Err(Status::forbidden(&namespaces, target.name, "this namespace may not be deleted"));
     }
     if attributes.verb != Verb::Create || !target.resource.namespaced || is_review(attributes) {
         return Ok(());
     }
-    let Some(namespace) = target.call.cluster.find("", "namespaces", "", target.namespace) else {
-        return Err(Status::not_found(&namespaces, target.namespace));
+    let Some(namespace) = target.call.cluster.namespace(target.namespace) else {
+        return Err(Status::not_found(&GroupResource::new("", "namespaces"), target.namespace));
     };
-    if namespace["status"]["phase"] != "Terminating" && namespace["metadata"].get("deletionTimestamp").is_none() {
+    if !namespace.is_terminating() {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {} because it is being terminated", target.namespace);

@@ -3,17 +3,26 @@
 //! The plug-ins and their order are stock's defaults. Each is a function of the attributes and the object.
 
 mod certificate;
+mod index;
 mod lifecycle;
+mod limits;
 mod pod_defaults;
+mod pod_security;
 mod policies;
+mod priority;
+mod quota;
+mod runtime_class;
 mod service_account;
 mod storage;
+mod topology;
 
 use roost_object::{Status, Value};
 
 pub(crate) use policies::Policies;
+pub(crate) use quota::{Admitted, refresh as refresh_quotas};
+pub(crate) use topology::complete_binding;
 
-use crate::write::Target;
+use crate::write::{Target, metadata_text};
 
 /// What is being done to the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +51,10 @@ impl Attributes<'_> {
         self.target.subresource.is_empty() && self.target.resource.is(group, plural)
     }
 
-    /// A refusal that names the object.
+    /// A refusal that names the object; one whose name is yet to be generated is named by the beginning of it.
     pub(crate) fn forbidden(&self, object: &Value, why: &str) -> Status {
-        let name = crate::write::metadata_text(object, "name");
-        let name = if name.is_empty() { self.target.name } else { name };
-        let name = if name.is_empty() { "Unknown/" } else { name };
+        let names = [self.target.name, metadata_text(object, "name"), metadata_text(object, "generateName")];
+        let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown");
         Status::forbidden(&self.target.resource.group_resource(), name, why)
     }
 }
@@ -54,20 +62,33 @@ impl Attributes<'_> {
 /// Completes an object before it is validated.
 pub(crate) async fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Status> {
     lifecycle::check(attributes, object)?;
+    limits::complete(attributes, object);
+    service_account::complete(attributes, object).await?;
     crate::node::restrict(attributes, Some(object))?;
-    service_account::complete(attributes, object)?;
-    pod_defaults::complete(attributes, object)?;
+    pod_defaults::taint(attributes, object);
+    priority::complete(attributes, object)?;
+    pod_defaults::tolerate(attributes, object);
     storage::complete(attributes, object);
-    policies::mutate(attributes, object).await
+    runtime_class::complete(attributes, object)?;
+    storage::default_ingress_class(attributes, object);
+    topology::complete(attributes, object);
+    Ok(())
 }
 
 /// Refuses an object that is valid but not wanted. For a delete, `object` is null and the old one counts.
-pub(crate) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<(), Status> {
+pub(crate) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<Admitted, Status> {
     if attributes.verb == Verb::Delete {
         lifecycle::check(attributes, object)?;
         crate::node::restrict(attributes, None)?;
     }
+    limits::check(attributes, object)?;
+    service_account::check(attributes, object).await?;
+    pod_security::check(attributes, object)?;
+    priority::check(attributes, object)?;
+    storage::check_resize(attributes, object)?;
+    runtime_class::check(attributes, object)?;
     certificate::check(attributes, object)?;
     crate::escalation::check(attributes, object)?;
-    policies::validate(attributes, object).await
+    topology::check_resize(attributes, object)?;
+    quota::charge(attributes, object).await
 }

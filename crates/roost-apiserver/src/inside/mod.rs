@@ -42,6 +42,8 @@ pub(crate) enum Task {
     SignCertificate(String),
     /// Gather the rules of cluster roles that are made of others.
     AggregateRoles,
+    /// Count anew what a namespace uses of its quotas.
+    RefreshQuotas(String),
 }
 
 /// Follows the log and does what follows from it.
@@ -112,7 +114,8 @@ fn observe(
     let alive = value.is_some();
     let owner_tasks = graph.lock().observe(&id, &metadata, alive);
     let kind_tasks = tasks_of(&id, &metadata, alive);
-    for task in owner_tasks.into_iter().chain(kind_tasks) {
+    let quota_tasks = quota_task(&cluster, &id, &metadata, alive);
+    for task in owner_tasks.into_iter().chain(kind_tasks).chain(quota_tasks) {
         queue.add(&tenant, task);
     }
 }
@@ -138,6 +141,17 @@ fn tasks_of(id: &ObjectId, metadata: &Metadata, alive: bool) -> Option<Task> {
     }
 }
 
+/// What changes without a charge: a quota itself, objects that went, pods that ended, claims that grew.
+fn quota_task(cluster: &Cluster, id: &ObjectId, metadata: &Metadata, alive: bool) -> Option<Task> {
+    let changes = match (id.collection.group(), id.collection.resource()) {
+        ("", "resourcequotas" | "pods" | "services" | "persistentvolumeclaims") => true,
+        ("", "events") => false,
+        _ => !alive,
+    };
+    (changes && !metadata.namespace.is_empty() && cluster.has_quotas(&metadata.namespace))
+        .then(|| Task::RefreshQuotas(metadata.namespace.clone()))
+}
+
 async fn perform(cluster: &Arc<Cluster>, graph: &Mutex<Graph>, queue: &Queue, task: Task) -> Result<(), Status> {
     match task {
         Task::FillNamespace(name) => namespaces::fill(cluster, &name).await,
@@ -147,5 +161,6 @@ async fn perform(cluster: &Arc<Cluster>, graph: &Mutex<Graph>, queue: &Queue, ta
         Task::EndDefinition(name) => definitions::end(cluster, &name).await,
         Task::SignCertificate(name) => certificates::sign(cluster, &name).await,
         Task::AggregateRoles => roles::aggregate(cluster).await,
+        Task::RefreshQuotas(namespace) => crate::admission::refresh_quotas(cluster, &namespace).await,
     }
 }

@@ -18,7 +18,8 @@ use crate::write::{self, Change, Target, metadata_text};
 pub(super) async fn create(call: &Call, bytes: &Bytes) -> Result<Response<Body>, Status> {
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
-    let binding = decode_as(call, bytes, "v1", "Binding", &options)?;
+    let mut binding = decode_as(call, bytes, "v1", "Binding", &options)?;
+    crate::admission::complete_binding(&call.cluster, &mut binding);
     let name = if call.info.name.is_empty() { metadata_text(&binding, "name") } else { &call.info.name };
     let node = binding["target"]["name"].as_str().unwrap_or_default();
     check(&binding, name)?;

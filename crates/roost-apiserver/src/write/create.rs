@@ -1,15 +1,18 @@
 //! Creating an object.
 
 use roost_object::{Map, Status, Value};
-use roost_store::{CommitError, Expect, Operation, Write};
+use roost_store::{CommitError, Expect, Operation, Revision, Write};
 
-use super::{Target, key, metadata_mut, metadata_text, pack, ownership, steps, storage_error};
+use super::{Target, metadata_mut, metadata_text, pack, ownership, steps, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::options::WriteOptions;
 use crate::{allocate, clock};
 
 /// How often a generated name that is taken is generated again.
 const GENERATE_NAME_TRIES: usize = 8;
+
+/// How often a create is tried again when someone else changed what it is charged to.
+const CONFLICT_TRIES: usize = 16;
 
 /// Creates an object from its decoded body, which is in the served version. Returns it in the storage version.
 pub(crate) async fn create(target: Target<'_>, object: Value, options: &WriteOptions) -> Result<Value, Status> {
@@ -56,34 +59,51 @@ async fn create_named(target: Target<'_>, object: &mut Value, options: &WriteOpt
     match_namespace(&target, object)?;
     let name = metadata_text(object, "name").to_owned();
     let target = Target { name: &name, ..target };
+    let allocated = allocate::before_create(&target, object, options.dry_run)?;
     steps::prepare_create(target.resource, object);
     record_requester(&target, object);
-    let allocated = allocate::before_create(&target, object)?;
     steps::validate_create(&target, object)?;
+    for _ in 0..CONFLICT_TRIES {
+        if let Some(revision) = commit_new(target, object, &allocated, options).await? {
+            if revision > 0 {
+                metadata_mut(object).insert("resourceVersion".into(), revision.to_string().into());
+            }
+            return Ok(());
+        }
+    }
+    Err(Status::conflict(&target.resource.group_resource(), &name, super::update::LOCK_ERROR))
+}
+
+/// Admits a complete object and writes it: none when admission has to be asked again, zero when nothing is written.
+async fn commit_new(
+    target: Target<'_>,
+    object: &Value,
+    allocated: &[Write],
+    options: &WriteOptions,
+) -> Result<Option<Revision>, Status> {
     let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run };
-    admission::validate(&attributes, object).await?;
+    let admitted = admission::validate(&attributes, object).await?;
     if object["metadata"].get("resourceVersion").is_some() {
         return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
     }
     if options.dry_run {
-        return Ok(());
+        return Ok(Some(0));
     }
-    let reserved = allocated.len();
-    let mut writes = allocated;
+    let mut writes = allocated.to_vec();
+    writes.extend(admitted.writes.iter().cloned());
+    let own = writes.len();
     writes.push(Write {
         collection: target.collection(),
-        name: key(target.resource, target.namespace, &name),
+        name: target.key(),
         expect: Expect::Absent,
         operation: Operation::Put(pack(&target, object)?),
     });
     match target.call.cluster.store.commit(writes).await {
-        Ok(revision) => {
-            metadata_mut(object).insert("resourceVersion".into(), revision.to_string().into());
-            Ok(())
+        Ok(revision) => Ok(Some(revision)),
+        Err(CommitError::Conflict { index, .. }) if index == own => {
+            Err(Status::already_exists(&target.resource.group_resource(), target.name))
         }
-        Err(CommitError::Conflict { index, .. }) if index == reserved => {
-            Err(Status::already_exists(&target.resource.group_resource(), &name))
-        }
+        Err(CommitError::Conflict { index, .. }) if admitted.has(own, index) => Ok(None),
         Err(CommitError::Conflict { .. }) => Err(allocate::taken(&target, object)),
         Err(error) => Err(storage_error(&error)),
     }

@@ -16,7 +16,7 @@ use roost_store::{Collection, CommitError, Entry};
 
 pub(crate) use create::create;
 pub(crate) use delete::{Deletion, delete};
-pub(crate) use ownership::{filter, tracking};
+pub(crate) use ownership::{filter, track, tracking};
 pub(crate) use steps::{apply_defaults, convert_from_storage};
 pub(crate) use update::{Change, Transform, Updated, update};
 

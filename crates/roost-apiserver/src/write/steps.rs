@@ -2,6 +2,8 @@
 
 use roost_object::field::{Error, Errors, Path};
 use roost_object::{Map, Status, Value, metadata};
+use roost_rules::access_control::certificate::{self, Part};
+use roost_rules::core::namespace;
 use roost_rules::{Generation, NameRule, Rules, pod};
 
 use super::{Target, metadata_mut, metadata_text};
@@ -50,6 +52,7 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value) {
     let generation = match &resource.origin {
         Origin::BuiltIn(_, rules) => {
             (rules.prepare_create)(object);
+            (rules.stamp)(object, None, &clock::now_text());
             fill_zeros(resource, object);
             rules.generation
         }
@@ -86,6 +89,7 @@ pub(crate) fn prepare_update(target: &Target<'_>, new: &mut Value, old: &Value) 
                 Some(strategy) => keep_managed_fields(new, old, strategy),
                 None => (rules.prepare_update)(new, old),
             }
+            (rules.stamp)(new, Some(old), &clock::now_text());
             fill_zeros(target.resource, new);
             match target.subresource {
                 "status" | "approval" | "finalize" => Generation::Never,
@@ -123,38 +127,11 @@ type Strategy = fn(&mut Value, &Value);
 fn subresource_strategy(subresource: &str, rules: &Rules) -> Option<Strategy> {
     match subresource {
         "status" => Some(rules.prepare_status_update),
-        "finalize" => Some(take_namespace_finalizers),
-        "approval" => Some(take_approval),
+        "finalize" => Some(namespace::prepare_finalize),
+        "approval" => Some(certificate::prepare_approval_update),
         "ephemeralcontainers" => Some(pod::prepare_ephemeral_containers),
         "resize" => Some(pod::prepare_resize),
         _ => None,
-    }
-}
-
-/// The finalize subresource of namespaces changes `spec.finalizers` alone.
-fn take_namespace_finalizers(new: &mut Value, old: &Value) {
-    let finalizers = new["spec"].get("finalizers").cloned();
-    *new = old.clone();
-    match finalizers {
-        Some(finalizers) => new["spec"]["finalizers"] = finalizers,
-        None => new["spec"] = Value::Object(Map::new()),
-    }
-}
-
-/// The approval subresource of certificate requests changes `status.conditions` alone.
-fn take_approval(new: &mut Value, old: &Value) {
-    let conditions = new["status"].get("conditions").cloned();
-    *new = old.clone();
-    if let Some(mut conditions) = conditions {
-        let now = clock::now_text();
-        for condition in conditions.as_array_mut().into_iter().flatten() {
-            for time in ["lastUpdateTime", "lastTransitionTime"] {
-                if condition.get(time).is_none_or(Value::is_null) {
-                    condition[time] = now.as_str().into();
-                }
-            }
-        }
-        new["status"]["conditions"] = conditions;
     }
 }
 
@@ -230,15 +207,16 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
             metadata::validate_update(meta, old_meta, &path, &mut errors);
             check_finalizers(rules, meta, &mut errors);
             match target.subresource {
-                "status" | "approval" => (rules.validate_status_update)(new, old, &mut errors),
+                "status" => (rules.validate_status_update)(new, old, &mut errors),
+                "approval" => certificate::validate_update(new, old, Part::Approval, &mut errors),
+                "finalize" => namespace::validate_finalize(new, &mut errors),
                 "ephemeralcontainers" => pod::validate_ephemeral_containers(new, old, &mut errors),
                 "resize" => pod::validate_resize(new, old, &mut errors),
-                "finalize" | "binding" => {}
+                "binding" => {}
                 _ => (rules.validate_update)(new, old, &mut errors),
             }
             refuse(resource, new, &errors)?;
-            let moved = meta["generation"] != old_meta["generation"];
-            if target.subresource.is_empty() && (moved || rules.generation == Generation::Never) && resource.kind != "Pod" {
+            if target.subresource.is_empty() && (rules.warns_on_update)(new, old) {
                 warn(target, rules, new);
             }
             Ok(())

@@ -78,12 +78,12 @@ async fn attempt(
     let attributes = Attributes { target, verb: Verb::Update, old: Some(old), dry_run: options.dry_run };
     admission::mutate(&attributes, &mut new).await?;
     match_namespace(&target, &mut new)?;
+    let allocated = allocate::before_update(&target, &mut new, old, options.dry_run)?;
     steps::prepare_update(&target, &mut new, old);
     keep_system_fields(&mut new, old);
-    let allocated = allocate::before_update(&target, &mut new, old)?;
     steps::validate_update(&target, &new, old)?;
     roost_merge::revert_managed_times(old, &mut new);
-    admission::validate(&attributes, &new).await?;
+    let admitted = admission::validate(&attributes, &new).await?;
     if new == *old && allocated.is_empty() {
         return Ok(Attempt::Done(new));
     }
@@ -96,6 +96,8 @@ async fn attempt(
     if ends {
         writes.extend(allocate::release(&target, old));
     }
+    writes.extend(admitted.writes.iter().cloned());
+    let own = writes.len();
     writes.push(Write {
         collection: target.collection(),
         name: target.key(),
@@ -107,7 +109,7 @@ async fn attempt(
             metadata_mut(&mut new).insert("resourceVersion".into(), revision.to_string().into());
             Ok(Attempt::Done(new))
         }
-        Err(CommitError::Conflict { .. }) if unconditional => Ok(Attempt::Retry),
+        Err(CommitError::Conflict { index, .. }) if unconditional || admitted.has(own, index) => Ok(Attempt::Retry),
         Err(CommitError::Conflict { .. }) => {
             Err(Status::conflict(&target.resource.group_resource(), target.name, LOCK_ERROR))
         }
