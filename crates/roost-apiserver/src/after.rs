@@ -33,8 +33,8 @@ async fn accept_definition(target: &Target<'_>, object: &Value) {
         accept_names(&mut next, &others, &now);
         Ok(next)
     };
-    let change = Change { transform: &transform, tracked: true, create: false };
-    let options = write::internal_options();
+    let change = Change { transform: &transform, tracked: false, create: false };
+    let options = write::internal_options(write::API_SERVER);
     if let Err(status) = write::update(status_target, change, &options).await {
         tracing::warn!(definition = name, %status, "the names of a definition could not be accepted");
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::call::Call;
 use crate::cluster::Cluster;
-use crate::handle::not_found_page;
+use crate::handle::{not_found_page, unknown_path};
 use crate::negotiate::{self, BUILT_IN, Encoding, Format};
 use crate::resource::Resource;
 use crate::respond::{self, Body};
@@ -66,7 +66,7 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
 }
 
 fn document(call: &Call, document: Option<Value>) -> Result<Response<Body>, Status> {
-    let Some(document) = document else { return Ok(not_found_page()) };
+    let Some(document) = document else { return Ok(unknown_path(call)) };
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     Ok(respond::object(200, &format, &document))
 }

@@ -20,10 +20,14 @@ use crate::{after, subresource};
 pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>, Status> {
     let info = &call.info;
     let Some(resource) = call.cluster.resource(&info.group, &info.version, &info.resource) else {
-        return Ok(not_found_page());
+        return Ok(unknown_path(call));
     };
     if !is_routed(&resource, call) {
-        return Ok(not_found_page());
+        return if is_nameless_namespace(&resource, call) {
+            Err(Status::bad_request("Namespace parameter required."))
+        } else {
+            Ok(unknown_path(call))
+        };
     }
     warn_of_deprecation(call, &resource);
     if let Some(answer) = subresource::handle(call, &resource, &body).await {
@@ -101,6 +105,27 @@ fn is_routed(resource: &Resource, call: &Call) -> bool {
 fn is_method_routed(resource: &Resource, call: &Call) -> bool {
     let all_namespaces = resource.namespaced && call.info.namespace.is_empty();
     !all_namespaces || matches!(call.info.verb.as_str(), "list" | "watch")
+}
+
+/// `/namespaces//pods/name`: the place for a namespace is there, but it is empty.
+fn is_nameless_namespace(resource: &Resource, call: &Call) -> bool {
+    resource.namespaced && call.info.path.contains("/namespaces//")
+}
+
+/// What stock answers to a path that leads nowhere: a `Status` where it serves the group itself, a page elsewhere.
+pub(crate) fn unknown_path(call: &Call) -> Response<Body> {
+    let path = call.info.path.as_str();
+    let built_in = match path.strip_prefix("/apis/") {
+        Some(rest) => {
+            let group = rest.split('/').next().unwrap_or_default();
+            roost_kinds::resources().iter().any(|resource| resource.group == group && !group.is_empty())
+        }
+        None => path == "/api" || path.starts_with("/api/"),
+    };
+    if !built_in {
+        return not_found_page();
+    }
+    respond::status(&Status::unknown_path(), &Format::JSON)
 }
 
 /// What stock answers where no route is.

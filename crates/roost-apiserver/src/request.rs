@@ -40,8 +40,9 @@ impl RequestInfo {
         let path = percent_encoding::percent_decode_str(raw_path).decode_utf8_lossy().into_owned();
         let mut info =
             RequestInfo { verb: method.as_str().to_ascii_lowercase(), path: path.clone(), ..RequestInfo::default() };
-        let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
-        if path.trim_matches('/').is_empty() || parts.len() < 3 {
+        let trimmed = path.strip_prefix('/').unwrap_or(&path);
+        let parts: Vec<&str> = trimmed.strip_suffix('/').unwrap_or(trimmed).split('/').collect();
+        if parts.len() < 3 {
             return info;
         }
         let rest = match parts[0] {

@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::cluster::Cluster;
 use crate::options::{DeleteOptions, Propagation};
 use crate::resource::Resource;
-use crate::write::{self, Change, Target, finalizers, internal_options, metadata_text};
+use crate::write::{self, CONTROLLERS, Change, Target, finalizers, internal_options, metadata_text};
 
 /// What has become of an owner.
 enum Owner {
@@ -181,8 +181,8 @@ async fn remove_finalizer(target: Target<'_>, finalizer: &str) -> Result<(), Sta
 }
 
 async fn update(target: Target<'_>, transform: write::Transform<'_>) -> Result<(), Status> {
-    let change = Change { transform, tracked: true, create: false };
-    match write::update(target, change, &internal_options()).await {
+    let change = Change { transform, tracked: false, create: false };
+    match write::update(target, change, &internal_options(CONTROLLERS)).await {
         Ok(_) => Ok(()),
         Err(status) if status.code == 404 => Ok(()),
         Err(status) => Err(status),

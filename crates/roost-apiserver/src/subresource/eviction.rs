@@ -85,7 +85,7 @@ async fn disrupt(target: &Target<'_>, pod: &Value, dry_run: bool) -> Result<(), 
     };
     let pod_name = target.name;
     let transform = |live: &Value| take_disruption(live, pod_name);
-    let options = WriteOptions { dry_run, ..write::internal_options() };
+    let options = WriteOptions { dry_run, ..write::internal_options(write::API_SERVER) };
     write::update(budget_target, Change { transform: &transform, tracked: false, create: false }, &options).await?;
     Ok(())
 }

@@ -102,11 +102,16 @@ pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
     object["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
+/// The owner of what the API server itself writes, by the name that stock's has.
+pub(crate) const API_SERVER: &str = "kube-apiserver";
+/// The owner of what the controllers inside write, by the name that stock's have.
+pub(crate) const CONTROLLERS: &str = "kube-controller-manager";
+
 /// The options of the server's own writes.
-pub(crate) fn internal_options() -> crate::options::WriteOptions {
+pub(crate) fn internal_options(manager: &str) -> crate::options::WriteOptions {
     crate::options::WriteOptions {
         dry_run: false,
-        field_manager: "roost".into(),
+        field_manager: manager.to_owned(),
         validation: crate::options::FieldValidation::Ignore,
         force: true,
     }
