@@ -145,7 +145,7 @@ async fn refresh_one(cluster: &Arc<Cluster>, namespace: &str, stored: &StoredQuo
     };
     let change = Change { transform: &transform, tracked: false, create: false };
     let options =
-        crate::options::WriteOptions { field_manager: "kube-controller-manager".into(), ..write::internal_options() };
+        write::internal_options(write::CONTROLLERS);
     write::update(target, change, &options).await.map(|_| ())
 }
 
