@@ -194,6 +194,24 @@ impl Client {
         tokio::time::timeout(ANSWER_TIMEOUT, self.exchange(call)).await.map_err(|_| ClientError::Timeout)?
     }
 
+    /// Sends a call that must not be sent twice: when the connection breaks, nobody knows what became of it.
+    pub async fn send_once(&self, call: Call) -> Result<Answer, ClientError> {
+        let exchange = async {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            if let Some(sender) = &mut idle
+                && sender.ready().await.is_err()
+            {
+                idle = None;
+            }
+            let sender = match idle {
+                Some(sender) => sender,
+                None => self.connect().await?,
+            };
+            self.exchange_on(sender, call).await
+        };
+        tokio::time::timeout(ANSWER_TIMEOUT, exchange).await.map_err(|_| ClientError::Timeout)?
+    }
+
     async fn exchange(&self, call: Call) -> Result<Answer, ClientError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         if let Some(mut sender) = idle

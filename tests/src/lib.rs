@@ -7,6 +7,7 @@ pub mod architecture;
 pub mod assets;
 pub mod client;
 pub mod conformance;
+pub mod crash;
 pub mod differential;
 pub mod journey;
 pub mod kubeconfig;

@@ -28,6 +28,7 @@ const INSIDE_CONTROLLERS: &[&str] = &[
     "certificatesigningrequest-approving-controller",
     "certificatesigningrequest-cleaner-controller",
     "clusterrole-aggregation-controller",
+    "resourcequota-controller",
     "token-cleaner-controller",
 ];
 

@@ -20,6 +20,20 @@ pub(crate) enum Task {
         #[command(subcommand)]
         command: KubeCommand,
     },
+    /// Checks the sources: format, lints, the direction of dependencies, licences, lengths of files.
+    Tidy,
+    /// Runs every check that CI runs.
+    Test,
+    /// Writes the tables of the built-in kinds.
+    Gen(Generate),
+    /// Measures, in ratios against another part in the same run.
+    Bench {
+        /// What to measure.
+        #[command(subcommand)]
+        benchmark: Bench,
+    },
+    /// Kills the engine at random moments under concurrent writes and checks what it remembers.
+    Crash(Crash),
     /// Runs those of Kubernetes' own conformance tests that need no running container.
     Conformance(Conformance),
     /// Runs the same command lines of real clients against our engine and a stock kube-apiserver and compares.
@@ -113,4 +127,30 @@ pub(crate) struct Kubectl {
     /// Prints what was equal, too.
     #[arg(short, long)]
     pub(crate) verbose: bool,
+}
+
+/// How the tables are written.
+#[derive(Debug, Args)]
+pub(crate) struct Generate {
+    /// Only checks that the committed tables are what would be written.
+    #[arg(long)]
+    pub(crate) check: bool,
+}
+
+/// What can be measured.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// The store's log against redb and `SQLite`.
+    Store,
+}
+
+/// How often the engine is killed.
+#[derive(Debug, Args)]
+pub(crate) struct Crash {
+    /// How many times.
+    #[arg(long, default_value_t = 1000)]
+    pub(crate) times: usize,
+    /// Repeats the moments and choices of an earlier run.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
 }

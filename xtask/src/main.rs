@@ -1,13 +1,20 @@
 //! The one door for developers: `cargo xtask <command>`.
 
+mod bench;
 mod command_line;
 mod conformance;
+mod crash;
+mod dependencies;
 mod differential;
+mod generate;
 mod kube_fetch;
 mod kube_up;
 mod kubectl;
 mod planes;
+mod source_rules;
 mod task;
+mod test;
+mod tidy;
 
 use std::process::ExitCode;
 
@@ -20,6 +27,11 @@ async fn main() -> ExitCode {
     let result = match CommandLine::parse().task {
         Task::Kube { command: KubeCommand::Fetch(arguments) } => kube_fetch::run(&arguments),
         Task::Kube { command: KubeCommand::Up(arguments) } => kube_up::run(&arguments).await,
+        Task::Tidy => tidy::run(),
+        Task::Test => test::run().await,
+        Task::Gen(arguments) => generate::run(&arguments).await,
+        Task::Bench { benchmark } => bench::run(&benchmark),
+        Task::Crash(arguments) => crash::run(&arguments).await,
         Task::Conformance(arguments) => conformance::run(&arguments).await,
         Task::Kubectl(arguments) => kubectl::run(&arguments).await,
         Task::Differential(arguments) => differential::run(&arguments).await,

@@ -88,19 +88,6 @@ pub(crate) fn run(command: &mut Command) -> Result<(), TaskError> {
     }
 }
 
-/// Runs a command and returns what it wrote, both streams together.
-pub(crate) fn output(command: &mut Command) -> Result<String, TaskError> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|source| TaskError::Start { program, source })?;
-    let text = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    if output.status.success() {
-        Ok(text)
-    } else {
-        eprint!("{text}");
-        Err(TaskError::Failed { command: describe(command), status: output.status.to_string() })
-    }
-}
-
 fn describe(command: &Command) -> String {
     let program = PathBuf::from(command.get_program());
     let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

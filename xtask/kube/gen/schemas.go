@@ -14,6 +14,7 @@ type property struct {
 	ListKeys []string          `json:"x-kubernetes-list-map-keys"`
 	MapType  string            `json:"x-kubernetes-map-type"`
 	Items    *property         `json:"items"`
+	Values   *property         `json:"additionalProperties"`
 }
 
 // schemaOf holds what an OpenAPI document says about a struct.

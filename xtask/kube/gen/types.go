@@ -287,6 +287,9 @@ func (t *typeTable) field(field reflect.StructField, facts schemaOf, parent stri
 	if fact.Items != nil && len(enum) == 0 {
 		enum = fact.Items.Enum
 	}
+	if fact.Values != nil && len(enum) == 0 {
+		enum = fact.Values.Enum
+	}
 	if len(enum) > 0 {
 		words := []string{}
 		for _, word := range enum {
