@@ -8,12 +8,12 @@ use roost_object::{GroupVersionKind, Map, Status, Value};
 use crate::body;
 use crate::call::Call;
 use crate::negotiate::{self, BUILT_IN, Format};
-use crate::options::{DeleteOptions, FieldValidation, ListOptions, WriteKind, WriteOptions};
+use crate::options::{DeleteOptions, ListOptions, WriteKind, WriteOptions};
 use crate::patch::{Patch, PatchType, check_name};
 use crate::read;
 use crate::resource::{Origin, Resource};
 use crate::respond::{self, Body};
-use crate::write::{self, Change, Target, apply_defaults};
+use crate::write::{self, Change, ChangeKind, Target, apply_defaults};
 use crate::{after, subresource};
 
 /// Answers a request on a resource.
@@ -29,13 +29,13 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
             Ok(unknown_path(call))
         };
     }
-    warn_of_deprecation(call, &resource);
-    if let Some(answer) = subresource::handle(call, &resource, &body).await {
-        return answer;
-    }
     let verb = info.verb.as_str();
     if !resource.serves(&info.subresource, verb) || !is_method_routed(&resource, call) {
         return Err(method_not_allowed(&resource, call));
+    }
+    warn_of_deprecation(call, &resource);
+    if let Some(answer) = subresource::handle(call, &resource, &body).await {
+        return answer;
     }
     let format = negotiate::negotiate(&call.headers, &call.query, resource.encodings())?;
     let target = Target {
@@ -98,13 +98,20 @@ fn is_routed(resource: &Resource, call: &Call) -> bool {
         !in_namespace || resource.is("", "namespaces")
     };
     let subresource_fits = info.subresource.is_empty() || resource.has_subresource(&info.subresource);
-    scope_fits && subresource_fits
+    let rest_fits = info.rest.is_empty() || info.subresource == "proxy";
+    scope_fits && subresource_fits && rest_fits
 }
 
-/// A namespaced object can only be created or deleted inside a namespace.
+/// Objects are created in collections and changed by name, and namespaced ones only inside a namespace.
 fn is_method_routed(resource: &Resource, call: &Call) -> bool {
-    let all_namespaces = resource.namespaced && call.info.namespace.is_empty();
-    !all_namespaces || matches!(call.info.verb.as_str(), "list" | "watch")
+    let info = &call.info;
+    let all_namespaces = resource.namespaced && info.namespace.is_empty();
+    match info.verb.as_str() {
+        "list" | "watch" => true,
+        "create" => !all_namespaces && (info.name.is_empty() || !info.subresource.is_empty()),
+        "update" | "patch" => !all_namespaces && !info.name.is_empty(),
+        _ => !all_namespaces,
+    }
 }
 
 /// `/namespaces//pods/name`: the place for a namespace is there, but it is empty.
@@ -199,10 +206,11 @@ async fn replace(target: &Target<'_>, bytes: &Bytes, format: &Format) -> Result<
     let options = WriteOptions::parse(&target.call.query, WriteKind::Update)?;
     let mut object = decode(target, bytes, &options)?;
     apply_defaults(target.resource, &mut object);
+    write::match_namespace(target, &mut object)?;
     check_name(target, &object)?;
     let create = target.subresource.is_empty() && target.resource.rules().is_some_and(|rules| rules.create_on_update);
     let transform = |_: &Value| Ok(object.clone());
-    let change = Change { transform: &transform, tracked: false, create };
+    let change = Change { kind: ChangeKind::Replace, transform: &transform, create };
     let updated = write::update(*target, change, &options).await?;
     finish(target, updated, &options, format).await
 }
@@ -213,8 +221,12 @@ async fn patch(target: &Target<'_>, bytes: Bytes, format: &Format) -> Result<Res
     let options = WriteOptions::parse(&target.call.query, write_kind)?;
     let patch = Patch::parse(kind, bytes)?;
     let transform = |live: &Value| patch.transform(target, live, &options);
-    let tracked = kind == PatchType::Apply;
-    let change = Change { transform: &transform, tracked, create: tracked && target.subresource.is_empty() };
+    let applies = kind == PatchType::Apply;
+    let change = Change {
+        kind: if applies { ChangeKind::Apply } else { ChangeKind::Patch },
+        transform: &transform,
+        create: applies && target.subresource.is_empty(),
+    };
     let updated = write::update(*target, change, &options).await?;
     finish(target, updated, &options, format).await
 }
@@ -241,8 +253,8 @@ fn delete_options(call: &Call, bytes: &Bytes) -> Result<DeleteOptions, Status> {
     }
     let encoding = negotiate::body_encoding(&call.headers, BUILT_IN)?;
     let expected = GroupVersionKind { group: String::new(), version: "v1".into(), kind: "DeleteOptions".into() };
-    let decoded = body::decode(bytes, encoding, &expected, FieldValidation::Ignore, None)?;
-    DeleteOptions::parse(&call.query, Some(&decoded.object))
+    let object = body::decode_options(bytes, encoding, &expected)?;
+    DeleteOptions::parse(&call.query, Some(&object))
 }
 
 async fn delete(target: &Target<'_>, bytes: &Bytes, format: &Format) -> Result<Response<Body>, Status> {

@@ -67,7 +67,7 @@ async fn attempt(
     let live = steps::convert_from_storage(target.resource, old.clone())?;
     let mut new = (change.transform)(&live)?;
     check_uid(&target, &new, old)?;
-    let unconditional = check_revision(&target, &new, entry.modified)?;
+    check_revision(&target, &new, entry.modified)?;
     metadata_mut(&mut new).insert("resourceVersion".into(), entry.modified.to_string().into());
     if !change.tracked {
         deduplicate_owners(&target, &mut new);
@@ -97,7 +97,6 @@ async fn attempt(
         writes.extend(allocate::release(&target, old));
     }
     writes.extend(admitted.writes.iter().cloned());
-    let own = writes.len();
     writes.push(Write {
         collection: target.collection(),
         name: target.key(),
@@ -109,10 +108,8 @@ async fn attempt(
             metadata_mut(&mut new).insert("resourceVersion".into(), revision.to_string().into());
             Ok(Attempt::Done(new))
         }
-        Err(CommitError::Conflict { index, .. }) if unconditional || admitted.has(own, index) => Ok(Attempt::Retry),
-        Err(CommitError::Conflict { .. }) => {
-            Err(Status::conflict(&target.resource.group_resource(), target.name, LOCK_ERROR))
-        }
+        // Someone else wrote first: a change that names a revision fails when it is tried again, any other one may fit.
+        Err(CommitError::Conflict { .. }) => Ok(Attempt::Retry),
         Err(error) => Err(storage_error(&error)),
     }
 }
@@ -163,8 +160,8 @@ pub(crate) fn registry_key(target: &Target<'_>) -> String {
     format!("/registry/{prefix}/{}", target.key())
 }
 
-/// A revision in the body must be the newest; without one the kind decides. Returns whether none was named.
-fn check_revision(target: &Target<'_>, new: &Value, current: Revision) -> Result<bool, Status> {
+/// A revision in the body must be the newest; without one the kind decides.
+fn check_revision(target: &Target<'_>, new: &Value, current: Revision) -> Result<(), Status> {
     let text = metadata_text(new, "resourceVersion");
     let wanted: Revision = if text.is_empty() {
         0
@@ -177,7 +174,7 @@ fn check_revision(target: &Target<'_>, new: &Value, current: Revision) -> Result
     if wanted == 0 {
         let allowed = target.resource.rules().is_some_and(|rules| rules.unconditional_update);
         if allowed {
-            return Ok(true);
+            return Ok(());
         }
         let kind = GroupKind::new(&*target.resource.group, &*target.resource.plural);
         let path = Path::new("metadata.resourceVersion");
@@ -185,7 +182,7 @@ fn check_revision(target: &Target<'_>, new: &Value, current: Revision) -> Result
         return Err(Status::invalid(&kind, target.name, &[error]));
     }
     if wanted == current {
-        return Ok(false);
+        return Ok(());
     }
     Err(Status::conflict(&target.resource.group_resource(), target.name, LOCK_ERROR))
 }
