@@ -69,12 +69,18 @@ fn default_class(cluster: &Cluster) -> Option<Arc<Value>> {
     )
 }
 
-/// Refuses a second global default.
+/// The classes that the system itself needs.
+const SYSTEM_CLASSES: [&str; 2] = ["system-cluster-critical", "system-node-critical"];
+
+/// Refuses a second global default, and the end of the system's own classes.
 pub(super) fn check(attributes: &Attributes<'_>, class: &Value) -> Result<(), Status> {
-    if attributes.verb == Verb::Delete
-        || !attributes.is("scheduling.k8s.io", "priorityclasses")
-        || class["globalDefault"] != true
-    {
+    if !attributes.is("scheduling.k8s.io", "priorityclasses") {
+        return Ok(());
+    }
+    if attributes.verb == Verb::Delete && SYSTEM_CLASSES.contains(&attributes.target.name) {
+        return Err(attributes.forbidden(class, "this is a system priority class and cannot be deleted"));
+    }
+    if attributes.verb == Verb::Delete || class["globalDefault"] != true {
         return Ok(());
     }
     let Some(default) = default_class(&attributes.target.call.cluster) else { return Ok(()) };
