@@ -13,7 +13,7 @@ use super::index::StoredQuota;
 use super::{Attributes, Verb};
 use crate::call::Call;
 use crate::cluster::Cluster;
-use crate::write::{self, Change, Target};
+use crate::write::{self, Change, ChangeKind, Target};
 
 /// How long a write waits for others of its namespace, as on stock.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -143,7 +143,7 @@ async fn refresh_one(cluster: &Arc<Cluster>, namespace: &str, stored: &StoredQuo
         }
         Ok(next)
     };
-    let change = Change { transform: &transform, tracked: false, create: false };
+    let change = Change { kind: ChangeKind::Patch, transform: &transform, create: false };
     let options =
         write::internal_options(write::CONTROLLERS);
     write::update(target, change, &options).await.map(|_| ())
