@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::clock;
 use crate::custom::is_true;
-use crate::write::{self, Change, Target};
+use crate::write::{self, Change, ChangeKind, Target};
 
 /// Follows up on an object that was created or changed.
 pub(crate) async fn written(target: &Target<'_>, object: &Value) {
@@ -33,7 +33,7 @@ async fn accept_definition(target: &Target<'_>, object: &Value) {
         accept_names(&mut next, &others, &now);
         Ok(next)
     };
-    let change = Change { transform: &transform, tracked: false, create: false };
+    let change = Change { kind: ChangeKind::Patch, transform: &transform, create: false };
     let options = write::internal_options(write::API_SERVER);
     if let Err(status) = write::update(status_target, change, &options).await {
         tracing::warn!(definition = name, %status, "the names of a definition could not be accepted");

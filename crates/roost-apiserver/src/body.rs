@@ -96,10 +96,21 @@ impl Body<'_> {
         let found = json::type_meta(&text).map_err(|error| self.refuse(None, &error.to_string()))?;
         let kind = self.kind_of(&found.api_version, &found.kind);
         let ty = self.type_of(&kind)?;
-        let decoded =
-            roost_kinds::json::read(&text, ty).map_err(|error| self.refuse(Some(&kind), &error.to_string()))?;
+        let decoded = roost_kinds::json::read(&text, ty).map_err(|error| self.refuse(Some(&kind), &error.to_string()))?;
+        self.expect_kind(&kind, ty)?;
         findings.extend(decoded.findings);
-        Ok((decoded.value, kind, findings))
+        let mut value = decoded.value;
+        keep_cleared_owners(&text, &mut value);
+        Ok((value, kind, findings))
+    }
+
+    /// Refuses a body of another kind than the expected one.
+    fn expect_kind(&self, kind: &GroupVersionKind, ty: &Type) -> Result<(), Status> {
+        if kind.kind == self.expected.kind && kind.group == self.expected.group {
+            return Ok(());
+        }
+        let why = format!("converting ({}) to ({}): unknown conversion", ty.go, internal_name(self.expected));
+        Err(self.refuse(Some(kind), &why))
     }
 
     fn protobuf(&self) -> Result<Parsed, Status> {
@@ -108,6 +119,7 @@ impl Body<'_> {
         let kind = self.kind_of(&envelope.api_version, &envelope.kind);
         let ty = self.type_of(&kind)?;
         let value = roost_kinds::protobuf::decode(self.bytes, Some(ty)).map_err(refuse)?;
+        self.expect_kind(&kind, ty)?;
         Ok((value, kind, Vec::new()))
     }
 
@@ -122,19 +134,7 @@ impl Body<'_> {
             );
             return Err(self.refuse(Some(kind), &why));
         };
-        let same_group = kind.group == self.expected.group || self.expected.kind == "DeleteOptions";
-        if kind.kind != self.expected.kind || !same_group {
-            let why = format!("converting ({}) to ({}): unknown conversion", go_name(ty), self.expected_go_name());
-            return Err(self.refuse(Some(kind), &why));
-        }
         Ok(ty)
-    }
-
-    fn expected_go_name(&self) -> String {
-        match roost_kinds::type_of(&self.expected.api_version(), &self.expected.kind) {
-            Some(ty) => go_name(ty),
-            None => self.expected.kind.clone(),
-        }
     }
 
     fn custom(&self, custom: &Custom) -> Result<Parsed, Status> {
@@ -206,8 +206,48 @@ impl Body<'_> {
     }
 }
 
-fn go_name(ty: &Type) -> String {
-    ty.go.to_owned()
+/// A kind as stock's own packages name it.
+fn internal_name(kind: &GroupVersionKind) -> String {
+    let package = match kind.group.as_str() {
+        "" | "events.k8s.io" => "core",
+        group => group.split('.').next().unwrap_or_default(),
+    };
+    format!("{package}.{}", kind.kind)
+}
+
+/// An empty list of owners is a wish to clear them, which a decoder that drops empty lists would lose.
+fn keep_cleared_owners(text: &[u8], object: &mut Value) {
+    const NAME: &[u8] = b"\"managedFields\"";
+    if object["metadata"].get("managedFields").is_some() || !text.windows(NAME.len()).any(|window| window == NAME) {
+        return;
+    }
+    let cleared = json::read(text).is_ok_and(|document| {
+        document.value["metadata"]["managedFields"].as_array().is_some_and(Vec::is_empty)
+    });
+    if cleared && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("managedFields".into(), Value::Array(Vec::new()));
+    }
+}
+
+/// Decodes the options of a delete, whose errors stock reports bare.
+pub(crate) fn decode_options(bytes: &Bytes, encoding: Encoding, expected: &GroupVersionKind) -> Result<Value, Status> {
+    let bare = |error: &dyn std::fmt::Display| Status::bad_request(error.to_string());
+    if encoding == Encoding::Protobuf {
+        let ty = roost_kinds::type_of(&expected.api_version(), &expected.kind);
+        return roost_kinds::protobuf::decode(bytes, ty).map_err(|error| bare(&error));
+    }
+    let text: Cow<'_, [u8]> = match encoding {
+        Encoding::Yaml => Cow::Owned(yaml::read(bytes).map_err(|error| bare(&error))?.value.to_string().into_bytes()),
+        _ => Cow::Borrowed(bytes),
+    };
+    let found = json::type_meta(&text).map_err(|error| bare(&error))?;
+    let (kind, version) = (found.kind.as_str(), found.api_version.as_str());
+    if !kind.is_empty() && kind != expected.kind {
+        let why = format!("no kind {} is registered for version {} in scheme {}", quote(kind), quote(version), quote(SCHEME));
+        return Err(Status::bad_request(why));
+    }
+    let ty = roost_kinds::type_of("v1", &expected.kind).ok_or_else(|| Status::internal("DeleteOptions has no type"))?;
+    roost_kinds::json::read(&text, ty).map(|decoded| decoded.value).map_err(|error| bare(&error))
 }
 
 /// How much of a bad body a message shows.

@@ -46,6 +46,7 @@ fn missing(call: &Call, mut object: Value) -> Result<Option<Write>, Status> {
     }
     object = call.cluster.fill_required(&resource, object);
     write::apply_defaults(&resource, &mut object);
+    write::track(&target, None, &mut object, write::API_SERVER);
     let metadata = write::metadata_mut(&mut object);
     metadata.insert("uid".into(), uuid::Uuid::new_v4().to_string().into());
     metadata.insert("creationTimestamp".into(), clock::now_text().into());

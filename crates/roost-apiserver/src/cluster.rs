@@ -1,12 +1,13 @@
 //! One tenant: an independent Kubernetes cluster on the shared store.
 
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytes::Bytes;
 use ipnet::IpNet;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use roost_object::{Status, Value};
 use roost_store::{Collection, Entry, ListQuery, Revision, Store};
 use tokio::sync::Notify;
@@ -43,6 +44,8 @@ pub struct Cluster {
     pub(crate) authorizer: Authorizer,
     pub(crate) policies: crate::admission::Policies,
     pub(crate) flow: crate::flow::FlowControl,
+    /// In which way each user was last allowed to act as another, which is tried first the next time.
+    pub(crate) impersonation: Mutex<HashMap<String, roost_access::impersonation::Mode>>,
     pub(crate) metrics: crate::metrics::Metrics,
     pub(crate) audit: RwLock<Option<Arc<crate::audit::AuditLog>>>,
     sealer: Option<Sealer>,
@@ -60,6 +63,7 @@ impl Cluster {
             authorizer: Authorizer::new(tenant),
             policies: crate::admission::Policies::new(tenant),
             flow: crate::flow::FlowControl::new(tenant),
+            impersonation: Mutex::default(),
             metrics: crate::metrics::Metrics::default(),
             audit: RwLock::new(None),
             sealer: config.encryption_key.map(|key| Sealer::new(&key)),

@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::Response;
 use roost_kinds::discovery::{self, DynamicResource};
+use roost_object::status::Details;
 use roost_object::{Status, Value};
 use serde_json::json;
 
@@ -21,6 +22,10 @@ pub const KUBERNETES_VERSION: &str = "v1.36.3";
 pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
     let cluster = &call.cluster;
     let path = call.info.path.trim_end_matches('/');
+    if !matches!(call.info.verb.as_str(), "get" | "head") {
+        return Err(Status::failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+            .with_details(Details::default()));
+    }
     match path {
         "" => Ok(respond::json(200, &json!({"paths": paths(cluster)}))),
         "/version" => Ok(respond::bytes(200, "application/json", pretty(&version()))),

@@ -60,7 +60,7 @@ impl WriteOptions {
             _ => {}
         }
         check_field_manager(&field_manager, &mut errors);
-        let dry_run: Vec<&str> = query.all("dryRun").filter(|value| !value.is_empty()).collect();
+        let dry_run: Vec<&str> = query.all("dryRun").collect();
         check_dry_run(&dry_run, &mut errors);
         let validation = match query.get("fieldValidation").unwrap_or_default() {
             "" | "Warn" => FieldValidation::Warn,
@@ -178,7 +178,7 @@ fn query_as_options(query: &Query) -> Result<Value, Status> {
     if let Some(policy) = query.non_empty("propagationPolicy") {
         options.insert("propagationPolicy".into(), policy.into());
     }
-    let dry_run: Vec<Value> = query.all("dryRun").filter(|value| !value.is_empty()).map(Value::from).collect();
+    let dry_run: Vec<Value> = query.all("dryRun").map(Value::from).collect();
     if !dry_run.is_empty() {
         options.insert("dryRun".into(), dry_run.into());
     }

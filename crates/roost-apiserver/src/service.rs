@@ -119,9 +119,14 @@ where
         Some(InProcess(user)) => user.clone(),
         None => cluster.authenticator.authenticate(cluster, &parts.headers, &parts.extensions)?,
     };
-    let user = impersonate(cluster, user, &parts.headers, info, account)?;
+    let user = match impersonate(cluster, user, &parts.headers, info, account) {
+        Ok(user) => user,
+        Err(status) => return Ok(refused(&status, &parts.headers, &query)),
+    };
     account.user = Some(user.clone());
-    authorize(cluster, &user, info, &query)?;
+    if let Err(status) = authorize(cluster, &user, info, &query) {
+        return Ok(refused(&status, &parts.headers, &query));
+    }
     let permit = cluster.flow.enter(&user).await?;
     let call = Call {
         cluster: Arc::clone(cluster),
@@ -159,6 +164,14 @@ where
         return count_watch(&call, response);
     }
     Ok(response)
+}
+
+/// The answer to someone who may not: browsers must not take it for a page.
+fn refused(status: &Status, headers: &HeaderMap, query: &Query) -> Response<Body> {
+    let encoding = negotiate::negotiate(headers, query, BUILT_IN).unwrap_or(Format::JSON);
+    let mut response = respond::status(status, &Format { view: negotiate::View::Object, ..encoding });
+    response.headers_mut().insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    response
 }
 
 /// Holds a place among the client's watches for as long as the stream lives.
@@ -215,11 +228,24 @@ fn impersonate(
     let pairs = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
     let Some(wanted) = impersonation::wanted_user(pairs)? else { return Ok(user) };
     let request = attributes(&user, info);
+    let preferred = cluster.impersonation.lock().get(&user.name).copied();
     let impersonated = cluster
         .authorizer
-        .with(cluster, |_, authorizer| impersonation::impersonate(authorizer, &request, &wanted, None))?;
+        .with(cluster, |_, authorizer| impersonation::impersonate(authorizer, &request, &wanted, preferred))?;
+    remember_mode(cluster, &user.name, impersonated.mode);
     account.impersonator = Some(user);
     Ok(impersonated.user)
+}
+
+/// How many users' ways of impersonating are remembered.
+const MAX_REMEMBERED_MODES: usize = 1024;
+
+fn remember_mode(cluster: &Cluster, user: &str, mode: impersonation::Mode) {
+    let mut modes = cluster.impersonation.lock();
+    if modes.len() >= MAX_REMEMBERED_MODES {
+        modes.clear();
+    }
+    modes.insert(user.to_owned(), mode);
 }
 
 fn attributes<'a>(user: &'a User, info: &'a RequestInfo) -> Attributes<'a> {

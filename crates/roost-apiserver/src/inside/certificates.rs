@@ -13,7 +13,7 @@ use crate::call::Call;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::identity::parse_request;
-use crate::write::{self, CONTROLLERS, Change, Target, internal_options};
+use crate::write::{self, CONTROLLERS, Change, ChangeKind, Target, internal_options};
 
 /// How long certificates live when the request does not say: a year, as on stock.
 const DEFAULT_LIFETIME: SignedDuration = SignedDuration::from_hours(24 * 365);
@@ -54,7 +54,7 @@ pub(super) async fn sign(cluster: &Arc<Cluster>, name: &str) -> Result<(), Statu
         return Ok(());
     };
     let target = Target { call: &call, resource: &resource, namespace: "", name, subresource: "status" };
-    match write::update(target, Change { transform: &transform, tracked: false, create: false }, &internal_options(CONTROLLERS))
+    match write::update(target, Change { kind: ChangeKind::Patch, transform: &transform, create: false }, &internal_options(CONTROLLERS))
         .await
     {
         Ok(_) => Ok(()),

@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::cluster::Cluster;
 use crate::options::{DeleteOptions, Propagation};
 use crate::resource::Resource;
-use crate::write::{self, CONTROLLERS, Change, Target, finalizers, internal_options, metadata_text};
+use crate::write::{self, CONTROLLERS, Change, ChangeKind, Target, finalizers, internal_options, metadata_text};
 
 /// What has become of an owner.
 enum Owner {
@@ -181,7 +181,7 @@ async fn remove_finalizer(target: Target<'_>, finalizer: &str) -> Result<(), Sta
 }
 
 async fn update(target: Target<'_>, transform: write::Transform<'_>) -> Result<(), Status> {
-    let change = Change { transform, tracked: false, create: false };
+    let change = Change { kind: ChangeKind::Patch, transform, create: false };
     match write::update(target, change, &internal_options(CONTROLLERS)).await {
         Ok(_) => Ok(()),
         Err(status) if status.code == 404 => Ok(()),

@@ -11,7 +11,7 @@ use crate::call::Call;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::options::DeleteOptions;
-use crate::write::{self, CONTROLLERS, Change, Target, finalizers, internal_options, metadata_text};
+use crate::write::{self, CONTROLLERS, Change, ChangeKind, Target, finalizers, internal_options, metadata_text};
 
 /// Deletes the objects of a definition, then lets it go.
 pub(super) async fn end(cluster: &Arc<Cluster>, name: &str) -> Result<(), Status> {
@@ -69,7 +69,7 @@ async fn change(
         return Ok(());
     };
     let target = Target { call: &call, resource: &resource, namespace: "", name, subresource };
-    match write::update(target, Change { transform, tracked: false, create: false }, &internal_options(CONTROLLERS)).await {
+    match write::update(target, Change { kind: ChangeKind::Patch, transform, create: false }, &internal_options(CONTROLLERS)).await {
         Ok(_) => Ok(()),
         Err(status) if status.code == 404 => Ok(()),
         Err(status) => Err(status),

@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::options::{DeleteOptions, Propagation};
-use crate::write::{self, CONTROLLERS, Change, Target, finalizers, internal_options};
+use crate::write::{self, CONTROLLERS, Change, ChangeKind, Target, finalizers, internal_options};
 
 /// The ConfigMap with the bundle that pods verify the API server with.
 pub(super) const ROOT_AUTHORITY: &str = "kube-root-ca.crt";
@@ -67,7 +67,7 @@ async fn change(
     let call = Call::internal(cluster);
     let Some(resource) = cluster.storage_resource("", plural) else { return Ok(()) };
     let target = Target { call: &call, resource: &resource, namespace, name, subresource };
-    match write::update(target, Change { transform, tracked: false, create: false }, &internal_options(CONTROLLERS)).await {
+    match write::update(target, Change { kind: ChangeKind::Patch, transform, create: false }, &internal_options(CONTROLLERS)).await {
         Ok(_) => Ok(()),
         Err(status) if status.code == 404 => Ok(()),
         Err(status) => Err(status),

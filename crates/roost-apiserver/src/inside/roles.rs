@@ -7,7 +7,7 @@ use roost_object::{Status, Value};
 
 use crate::call::Call;
 use crate::cluster::Cluster;
-use crate::write::{self, CONTROLLERS, Change, Target, internal_options, metadata_text};
+use crate::write::{self, CONTROLLERS, Change, ChangeKind, Target, internal_options, metadata_text};
 
 /// Gathers the rules of all aggregated cluster roles.
 pub(super) async fn aggregate(cluster: &Arc<Cluster>) -> Result<(), Status> {
@@ -38,7 +38,7 @@ pub(super) async fn aggregate(cluster: &Arc<Cluster>) -> Result<(), Status> {
             next["rules"] = rules.clone().into();
             Ok(next)
         };
-        match write::update(target, Change { transform: &transform, tracked: false, create: false }, &internal_options(CONTROLLERS))
+        match write::update(target, Change { kind: ChangeKind::Patch, transform: &transform, create: false }, &internal_options(CONTROLLERS))
             .await
         {
             Ok(_) => {}

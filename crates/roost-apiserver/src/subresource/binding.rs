@@ -12,7 +12,7 @@ use crate::clock;
 use crate::negotiate::{self, BUILT_IN, Format};
 use crate::options::{WriteKind, WriteOptions};
 use crate::respond::{self, Body};
-use crate::write::{self, Change, Target, metadata_text};
+use crate::write::{self, Change, ChangeKind, Target, metadata_text};
 
 /// Binds a pod.
 pub(super) async fn create(call: &Call, bytes: &Bytes) -> Result<Response<Body>, Status> {
@@ -27,7 +27,7 @@ pub(super) async fn create(call: &Call, bytes: &Bytes) -> Result<Response<Body>,
     let target = Target { call, resource: &pods, namespace: &call.info.namespace, name, subresource: "binding" };
     let now = clock::now_text();
     let transform = |live: &Value| bind(&target, live, &binding, node, &now);
-    let change = Change { transform: &transform, tracked: false, create: false };
+    let change = Change { kind: ChangeKind::Patch, transform: &transform, create: false };
     write::update(target, change, &options).await?;
     Ok(created(&format))
 }

@@ -17,7 +17,7 @@ use crate::negotiate::{self, BUILT_IN};
 use crate::options::{DeleteOptions, WriteKind, WriteOptions};
 use crate::resource::Resource;
 use crate::respond::Body;
-use crate::write::{self, Change, Target, metadata_text};
+use crate::write::{self, Change, ChangeKind, Target, metadata_text};
 
 /// Evicts a pod.
 pub(super) async fn create(call: &Call, pods: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
@@ -86,7 +86,7 @@ async fn disrupt(target: &Target<'_>, pod: &Value, dry_run: bool) -> Result<(), 
     let pod_name = target.name;
     let transform = |live: &Value| take_disruption(live, pod_name);
     let options = WriteOptions { dry_run, ..write::internal_options(write::API_SERVER) };
-    write::update(budget_target, Change { transform: &transform, tracked: false, create: false }, &options).await?;
+    write::update(budget_target, Change { kind: ChangeKind::Patch, transform: &transform, create: false }, &options).await?;
     Ok(())
 }
 

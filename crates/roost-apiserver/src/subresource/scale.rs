@@ -15,7 +15,7 @@ use crate::options::{WriteKind, WriteOptions};
 use crate::patch::{PatchType, check_name};
 use crate::resource::{Origin, Resource};
 use crate::respond::{self, Body};
-use crate::write::{self, Change, Target, metadata_text};
+use crate::write::{self, Change, ChangeKind, Target, metadata_text};
 use crate::{after, handle};
 
 /// Where an object keeps its replicas.
@@ -55,18 +55,18 @@ pub(super) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
         let served = write::convert_from_storage(resource, object)?;
         return Ok(respond::object(200, &format, &scale_of(&paths, &served)));
     }
-    let (options, tracked_by_apply, change) = match info.verb.as_str() {
+    let (options, change) = match info.verb.as_str() {
         "update" => {
             let options = WriteOptions::parse(&call.query, WriteKind::Update)?;
             let scale = decode_as(call, bytes, "autoscaling/v1", "Scale", &options)?;
             check_name(&target, &scale)?;
-            (options, false, ScaleChange::Replace(scale))
+            (options, ScaleChange::Replace(scale))
         }
         _ => {
             let kind = PatchType::parse(&call.headers, resource)?;
             let write_kind = if kind == PatchType::Apply { WriteKind::Apply } else { WriteKind::Patch };
             let options = WriteOptions::parse(&call.query, write_kind)?;
-            (options, false, ScaleChange::parse(kind, bytes)?)
+            (options, ScaleChange::parse(kind, bytes)?)
         }
     };
     let transform = |live: &Value| {
@@ -91,7 +91,7 @@ pub(super) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
         Ok(next)
     };
     let updated =
-        write::update(target, Change { transform: &transform, tracked: tracked_by_apply, create: false }, &options)
+        write::update(target, Change { kind: ChangeKind::Patch, transform: &transform, create: false }, &options)
             .await?;
     if !options.dry_run {
         after::written(&target, &updated.object).await;

@@ -87,7 +87,10 @@ async fn commit_new(
         return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
     }
     if options.dry_run {
-        return Ok(Some(0));
+        return match target.call.cluster.store.get(&target.collection(), &target.key()) {
+            Some(_) => Err(Status::already_exists(&target.resource.group_resource(), target.name)),
+            None => Ok(Some(0)),
+        };
     }
     let mut writes = allocated.to_vec();
     writes.extend(admitted.writes.iter().cloned());
@@ -166,7 +169,7 @@ pub(super) fn random_suffix() -> String {
 }
 
 /// Sets the namespace of the request on the object, or refuses another one.
-pub(super) fn match_namespace(target: &Target<'_>, object: &mut Value) -> Result<(), Status> {
+pub(crate) fn match_namespace(target: &Target<'_>, object: &mut Value) -> Result<(), Status> {
     let expected = if target.resource.namespaced { target.namespace } else { "" };
     let metadata = metadata_mut(object);
     let found = metadata.get("namespace").and_then(Value::as_str).unwrap_or_default();

@@ -40,6 +40,8 @@ pub(crate) async fn delete(target: Target<'_>, options: &DeleteOptions) -> Resul
 enum Step {
     /// It is removed.
     Remove,
+    /// It is marked and removed in one go: watchers see both.
+    MarkAndRemove(Value),
     /// It is marked, and waits.
     Mark(Value),
     /// It is already on its way; nothing changes.
@@ -52,31 +54,28 @@ async fn attempt(
     old: &Value,
     entry: &Entry,
 ) -> Result<Option<Deletion>, Status> {
-    let (operation, mut object, immediate) = match plan(&target, options, old) {
+    let (operations, mut object, immediate) = match plan(&target, options, old) {
         Step::Pending => return Ok(Some(Deletion { object: old.clone(), immediate: false })),
-        Step::Remove => (Operation::Delete, old.clone(), true),
+        Step::Remove => (vec![Operation::Delete], old.clone(), true),
+        Step::MarkAndRemove(marked) => (vec![Operation::Put(pack(&target, &marked)?), Operation::Delete], marked, true),
         Step::Mark(marked) => {
             if marked == *old {
                 return Ok(Some(Deletion { object: marked, immediate: false }));
             }
-            (Operation::Put(pack(&target, &marked)?), marked, false)
+            (vec![Operation::Put(pack(&target, &marked)?)], marked, false)
         }
     };
     if options.dry_run {
         return Ok(Some(Deletion { object, immediate }));
     }
     let mut writes = if immediate { allocate::release(&target, old) } else { Vec::new() };
-    writes.push(Write {
-        collection: target.collection(),
-        name: target.key(),
-        expect: Expect::Revision(entry.modified),
-        operation,
-    });
+    for (index, operation) in operations.into_iter().enumerate() {
+        let expect = if index == 0 { Expect::Revision(entry.modified) } else { Expect::Anything };
+        writes.push(Write { collection: target.collection(), name: target.key(), expect, operation });
+    }
     match target.call.cluster.store.commit(writes).await {
         Ok(revision) => {
-            if !immediate {
-                metadata_mut(&mut object).insert("resourceVersion".into(), revision.to_string().into());
-            }
+            metadata_mut(&mut object).insert("resourceVersion".into(), revision.to_string().into());
             Ok(Some(Deletion { object, immediate }))
         }
         Err(CommitError::Conflict { .. }) => Ok(None),
@@ -127,7 +126,11 @@ fn plan(target: &Target<'_>, options: &DeleteOptions, old: &Value) -> Step {
         return Step::Mark(marked);
     }
     let left = marked["metadata"].get("deletionGracePeriodSeconds").and_then(Value::as_i64).unwrap_or(0);
-    if graceful && left > 0 { Step::Mark(marked) } else { Step::Remove }
+    match (graceful, left > 0) {
+        (true, true) => Step::Mark(marked),
+        (true, false) => Step::MarkAndRemove(marked),
+        (false, _) => Step::Remove,
+    }
 }
 
 /// Sets the time at which the object ends; like every change of intent, it moves the generation.

@@ -63,9 +63,7 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value) {
             Generation::Spec
         }
     };
-    if generation == Generation::Never {
-        metadata_mut(object).remove("generation");
-    } else {
+    if generation != Generation::Never {
         metadata_mut(object).insert("generation".into(), 1.into());
     }
 }
@@ -204,6 +202,8 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
     metadata::validate(meta, resource.namespaced, |name, prefix| rule.check(name, prefix), &path, &mut errors);
     match &resource.origin {
         Origin::BuiltIn(_, rules) => {
+            // Stock checks metadata once for all kinds and once more with the kind's own rules, and reports both.
+            metadata::validate_update(meta, old_meta, &path, &mut errors);
             metadata::validate_update(meta, old_meta, &path, &mut errors);
             check_finalizers(rules, meta, &mut errors);
             match target.subresource {

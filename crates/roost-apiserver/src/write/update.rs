@@ -20,12 +20,23 @@ pub(crate) const LOCK_ERROR: &str =
 /// Computes the new object, in the served version and complete with defaults, from the live one.
 pub(crate) type Transform<'a> = &'a (dyn Fn(&Value) -> Result<Value, Status> + Send + Sync);
 
+/// What kind of change it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChangeKind {
+    /// The caller sent the whole object; a uid in it is a precondition.
+    Replace,
+    /// The caller, or the server itself, changed the live object.
+    Patch,
+    /// Server-side apply, which tracks ownership itself.
+    Apply,
+}
+
 /// A change to make.
 pub(crate) struct Change<'a> {
+    /// What kind of change it is.
+    pub(crate) kind: ChangeKind,
     /// From the live object (an empty one on create) to the new one.
     pub(crate) transform: Transform<'a>,
-    /// Whether the transform has tracked ownership itself, as apply does.
-    pub(crate) tracked: bool,
     /// Whether a missing object is created.
     pub(crate) create: bool,
 }
@@ -66,10 +77,12 @@ async fn attempt(
 ) -> Result<Attempt, Status> {
     let live = steps::convert_from_storage(target.resource, old.clone())?;
     let mut new = (change.transform)(&live)?;
-    check_uid(&target, &new, old)?;
+    if change.kind == ChangeKind::Replace {
+        check_uid(&target, &new, old)?;
+    }
     check_revision(&target, &new, entry.modified)?;
     metadata_mut(&mut new).insert("resourceVersion".into(), entry.modified.to_string().into());
-    if !change.tracked {
+    if change.kind != ChangeKind::Apply {
         deduplicate_owners(&target, &mut new);
         let manager = target.call.manager_or_agent(&options.field_manager);
         ownership::track(&target, Some(&live), &mut new, &manager);
@@ -104,6 +117,7 @@ async fn attempt(
         operation,
     });
     match target.call.cluster.store.commit(writes).await {
+        Ok(_) if ends => Ok(Attempt::Done(new)),
         Ok(revision) => {
             metadata_mut(&mut new).insert("resourceVersion".into(), revision.to_string().into());
             Ok(Attempt::Done(new))
@@ -120,6 +134,9 @@ async fn create_by_update(target: Target<'_>, change: &Change<'_>, options: &Wri
         return Err(target.not_found());
     }
     let mut new = (change.transform)(&Value::Object(roost_object::Map::new()))?;
+    if change.kind == ChangeKind::Replace {
+        check_uid(&target, &new, &Value::Null)?;
+    }
     let uid = metadata_text(&new, "uid");
     if !uid.is_empty() {
         let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
@@ -128,7 +145,7 @@ async fn create_by_update(target: Target<'_>, change: &Change<'_>, options: &Wri
     wipe_system_fields(&mut new);
     metadata_mut(&mut new).remove("resourceVersion");
     match_namespace(&target, &mut new)?;
-    if !change.tracked {
+    if change.kind != ChangeKind::Apply {
         let manager = target.call.manager_or_agent(&options.field_manager);
         ownership::track(&target, None, &mut new, &manager);
     }
