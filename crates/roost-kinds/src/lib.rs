@@ -12,6 +12,7 @@ pub mod discovery;
 #[rustfmt::skip]
 mod generated;
 pub mod json;
+pub mod openapi;
 pub mod protobuf;
 pub mod table;
 mod type_ref;

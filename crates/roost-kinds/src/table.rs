@@ -69,7 +69,7 @@ pub struct Field {
     pub atomic: bool,
     /// The default of the OpenAPI document, as JSON.
     pub default: Option<&'static str>,
-    /// The words that the OpenAPI document lists for the field or the elements of its list.
+    /// The words that the OpenAPI document lists for the field or the entries of its list or map.
     pub words: &'static [&'static str],
 }
 

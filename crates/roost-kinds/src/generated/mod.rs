@@ -27,6 +27,7 @@ pub(crate) mod flowcontrol_v1;
 pub(crate) mod meta_v1;
 pub(crate) mod networking_v1;
 pub(crate) mod node_v1;
+pub(crate) mod openapi;
 pub(crate) mod policy_v1;
 pub(crate) mod rbac_v1;
 pub(crate) mod resource_v1;
