@@ -7,6 +7,7 @@ pub mod columns;
 mod definition;
 mod duration;
 mod names;
+mod pattern;
 mod rules;
 mod structural;
 mod time;
@@ -15,7 +16,8 @@ mod validate;
 mod wording;
 
 pub use definition::{
-    Conversion, Definition, ScalePaths, Version, default_definition, validate_definition, validate_definition_update,
+    Conversion, Definition, ScalePaths, Version, default_definition, definition_warnings, validate_definition,
+    validate_definition_update,
 };
 pub use roost_object::field::Errors;
 pub use rules::RuleOutcome;

@@ -125,8 +125,8 @@ impl<'p, 'a> Machine<'p, 'a> {
             }
             let failed = value.is_err();
             args.push(value);
-            // Calls with more than two operands stop at the first that fails, and then cost nothing.
-            if failed && call.args.len() > 2 && args.len() < call.args.len() {
+            // Some calls stop at the first operand that fails, and then cost nothing.
+            if failed && call.stops_early() {
                 break;
             }
         }
@@ -274,7 +274,7 @@ impl<'p, 'a> Machine<'p, 'a> {
                 }
             }
             other => {
-                let words = format!("got '{}', expected iterable type", other.type_name());
+                let words = format!("got '{}', expected iterable type", go_name(other));
                 return Err(EvalError::Failed(words));
             }
         }
@@ -434,16 +434,19 @@ impl<'p, 'a> Machine<'p, 'a> {
     /// The key of a step that is evaluated.
     fn key(&mut self, step: &'p Step) -> Result<Option<Value<'a>>, EvalError> {
         match step {
+            // The last unit of a name is paid for when the step is taken.
+            Step::Dynamic(Plan::Attribute(attribute)) => self.attribute(attribute, false).map(Some),
             Step::Dynamic(plan) => self.eval(plan).map(Some),
             Step::Constant(value) => Ok(Some(value.clone())),
             Step::Field { .. } => Ok(None),
         }
     }
 
-    /// Following a step costs one, except that the name of an index has been paid for when it was evaluated.
+    /// Following a step costs one, unless a condition or a test chose it.
     fn charge_step(&self, step: &Step) -> Result<(), EvalError> {
         match step {
-            Step::Dynamic(Plan::Attribute(_) | Plan::Has(_)) => Ok(()),
+            Step::Dynamic(Plan::Has(_)) => Ok(()),
+            Step::Dynamic(Plan::Attribute(attribute)) if matches!(attribute.base, Base::Conditional(_)) => Ok(()),
             _ => self.meter.charge(1),
         }
     }
@@ -506,4 +509,21 @@ fn missing(value: &Value<'_>, step: &Step, key: Option<&Value<'_>>) -> EvalError
         return EvalError::Failed(format!("index out of bounds: {shown}"));
     }
     EvalError::no_such_key(&shown)
+}
+
+/// The name of a value's type in cel-go.
+fn go_name(value: &Value<'_>) -> &'static str {
+    match value {
+        Value::Null => "types.Null",
+        Value::Bool(_) => "types.Bool",
+        Value::Int(_) => "types.Int",
+        Value::Uint(_) => "types.Uint",
+        Value::Double(_) => "types.Double",
+        Value::String(_) => "types.String",
+        Value::Bytes(_) => "types.Bytes",
+        Value::Duration(_) => "types.Duration",
+        Value::Timestamp(_) => "types.Timestamp",
+        Value::Optional(_) => "*types.Optional",
+        other => other.type_name(),
+    }
 }

@@ -4,10 +4,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use regex::Regex;
-
 use super::value::{EvalError, Value};
-use crate::structural::compile_pattern;
+use crate::pattern::Matcher;
 
 /// Comparisons and copied elements that costs do not see. Only expressions made to burn time come near.
 const MAX_WORK: u64 = 20_000_000;
@@ -27,7 +25,7 @@ pub(crate) struct Meter {
     cost: Cell<u64>,
     limit: u64,
     work: Cell<u64>,
-    patterns: RefCell<HashMap<String, Result<Arc<Regex>, String>>>,
+    patterns: RefCell<HashMap<String, Result<Arc<Matcher>, String>>>,
 }
 
 impl Meter {
@@ -58,7 +56,7 @@ impl Meter {
     }
 
     /// A pattern that is not a literal, compiled at most once per evaluation.
-    pub(crate) fn pattern(&self, pattern: &str) -> Result<Arc<Regex>, EvalError> {
+    pub(crate) fn pattern(&self, pattern: &str) -> Result<Arc<Matcher>, EvalError> {
         let mut patterns = self.patterns.borrow_mut();
         if let Some(known) = patterns.get(pattern) {
             return known.clone().map_err(EvalError::Failed);
@@ -66,7 +64,12 @@ impl Meter {
         if patterns.len() >= MAX_DYNAMIC_PATTERNS {
             return Err(EvalError::CostExceeded);
         }
-        let compiled = compile_pattern(pattern).map(Arc::new);
+        // Large expressions are for schemas; one made up while evaluating would only burn time.
+        let compiled = match Matcher::compile_small(pattern) {
+            Ok(Some(matcher)) => Ok(Arc::new(matcher)),
+            Ok(None) => return Err(EvalError::CostExceeded),
+            Err(words) => Err(words),
+        };
         patterns.insert(pattern.to_owned(), compiled.clone());
         compiled.map_err(EvalError::Failed)
     }
@@ -133,7 +136,7 @@ fn overload_cost(
         "list_slice" | "lists_range" | "list_reverse" => allocating(size_of(result), 1.0),
         "list_flatten" => allocating(size(0), 1.0),
         "list_flatten_int" => match args.get(1) {
-            Some(Ok(Value::Int(depth))) => allocating(size(0), *depth as f64),
+            Some(Ok(Value::Int(depth))) => ((size(0) as f64 * *depth as f64) as i64).wrapping_add(11) as u64,
             _ => return None,
         },
         "list_distinct" => self_compare(args.first()?),

@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use regex::Regex;
-
 use super::ast::{Comprehension, Expr, Kind, Literal};
 use super::checker::{Checked, Reference};
 use super::escape::unescape;
 use super::libraries::{Builtin, Invocation, builtin};
 use super::meter::Meter;
 use super::value::{Key, List, Map, Outcome, Value};
-use crate::structural::compile_pattern;
+use crate::pattern::Matcher;
 
 /// A step of evaluation.
 pub(crate) enum Plan {
@@ -70,7 +68,14 @@ pub(crate) struct Call {
     pub(crate) overload: &'static str,
     pub(crate) implementation: Builtin,
     pub(crate) args: Box<[Plan]>,
-    pub(crate) pattern: Option<Regex>,
+    pub(crate) pattern: Option<Matcher>,
+}
+
+impl Call {
+    /// Whether the operands after one that fails are not evaluated.
+    pub(crate) fn stops_early(&self) -> bool {
+        self.args.len() > 2 || self.pattern.is_some() || self.function.as_ref() == "format"
+    }
 }
 
 pub(crate) struct Fold {
@@ -219,7 +224,7 @@ impl Planner<'_, '_> {
         if matches!(function, "matches" | "find" | "findAll")
             && let Some(Plan::Constant(Value::String(pattern))) = call.args.get(1)
         {
-            call.pattern = Some(compile_pattern(pattern)?);
+            call.pattern = Some(Matcher::compile(pattern)?);
         }
         Ok(Plan::Call(Box::new(call)))
     }
@@ -252,9 +257,12 @@ impl Planner<'_, '_> {
     }
 
     fn fold(&mut self, fold: &Comprehension) -> Result<Plan, String> {
-        let init = self.plan(&fold.init)?;
         let range = self.plan(&fold.range)?;
         let slot = self.locals.len();
+        // The accumulator is made when it is first used, with the fold's places already taken.
+        self.locals.extend([Box::default(), Box::default(), Box::default()]);
+        let init = self.plan(&fold.init)?;
+        self.locals.truncate(slot);
         self.locals.push(fold.accumulator.clone());
         self.locals.push(fold.variable.clone());
         // Every fold takes three places, so that places do not depend on the kind of fold.

@@ -5,7 +5,7 @@ use super::checker::Checked;
 use super::libraries::{TIMESTAMPS, check_clauses};
 use super::source::Problems;
 use super::types::Type;
-use crate::structural::compile_pattern;
+use crate::pattern::translate;
 use crate::time::Instant;
 
 /// Reports literals that can only fail.
@@ -22,7 +22,7 @@ fn walk(expr: &Expr, checked: &Checked<'_>, mixed: bool, problems: &mut Problems
                     ("duration", Literal::String(text)) => crate::duration::parse(text).is_some(),
                     ("timestamp", Literal::String(text)) => Instant::parse(text).is_ok(),
                     ("timestamp", Literal::Int(seconds)) => TIMESTAMPS.contains(seconds),
-                    ("matches", Literal::String(pattern)) => compile_pattern(pattern).is_ok(),
+                    ("matches", Literal::String(pattern)) => translate(pattern).is_ok(),
                     _ => true,
                 };
                 if !valid {

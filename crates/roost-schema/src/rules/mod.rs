@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use roost_object::field::Errors;
 use serde_json::{Map, Value};
 
-pub(crate) use compile::{CompiledRule, Failure, compile_rule};
-pub(crate) use field_path::{FieldPath, find as find_field};
+pub(crate) use compile::{CompiledRule, compile_rule};
+pub(crate) use field_path::find as find_field;
 
 use crate::Structural;
 

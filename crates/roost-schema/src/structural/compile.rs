@@ -2,7 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use super::{Additional, Below, Checks, ListType, MapType, Pattern, Structural, Type};
+use super::{Additional, Below, Checks, ListType, MapType, Structural, Type};
+use crate::pattern::Pattern;
 use crate::validate::format::Format;
 
 /// Schemas nest no deeper than this, so that walks along a schema cannot exhaust the stack. Real ones stay below 40.

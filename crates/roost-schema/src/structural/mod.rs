@@ -5,7 +5,6 @@ mod defaults;
 mod list_type;
 mod merge;
 pub(crate) mod metadata;
-mod pattern;
 mod prune;
 
 use serde_json::Value;
@@ -13,8 +12,8 @@ use serde_json::Value;
 pub use compile::CompileError;
 pub use merge::SchemaRef;
 pub use metadata::MetadataError;
-pub(crate) use pattern::{Pattern, compile as compile_pattern};
 
+use crate::pattern::Pattern;
 use crate::rules::RuleSet;
 use crate::validate::format::Format;
 

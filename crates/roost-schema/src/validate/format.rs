@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::email::is_email;
+use crate::pattern::Matcher;
 use crate::structural::Type;
 use crate::time;
 use crate::url::Url;
@@ -134,8 +135,8 @@ pub(crate) fn is_recognised(name: &str, kind: &str) -> bool {
     }
 }
 
-static HOSTNAME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
+static HOSTNAME: LazyLock<Matcher> = LazyLock::new(|| {
+    Matcher::compile(
         r"^([a-zA-Z0-9\p{S}\p{L}]((-?[a-zA-Z0-9\p{S}\p{L}]{0,62})?)|([a-zA-Z0-9\p{S}\p{L}](([a-zA-Z0-9-\p{S}\p{L}]{0,61}[a-zA-Z0-9\p{S}\p{L}])?)(\.)){1,}([a-zA-Z\p{L}]){2,63})$",
     )
     .expect("the pattern above is well formed")

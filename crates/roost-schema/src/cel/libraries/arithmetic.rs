@@ -49,7 +49,7 @@ fn unsigned_overflow<'a>() -> Outcome<'a> {
 }
 
 fn duration<'a>(nanos: Option<i64>) -> Outcome<'a> {
-    nanos.map(Value::Duration).ok_or_else(|| EvalError::new("duration overflow"))
+    nanos.map(Value::Duration).ok_or_else(|| EvalError::new("integer overflow"))
 }
 
 fn moved<'a>(instant: Instant, nanos: Option<i64>) -> Outcome<'a> {

@@ -141,7 +141,8 @@ fn to_bool<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
 
 fn to_duration<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
     match &call.args[0] {
-        Value::Duration(nanos) | Value::Int(nanos) => Ok(Value::Duration(*nanos)),
+        Value::Duration(nanos) => Ok(Value::Duration(*nanos)),
+        value @ Value::Int(_) => failed(value, "google.protobuf.Duration"),
         value @ Value::String(text) => {
             duration::parse(text).map_or_else(|| failed(value, "google.protobuf.Duration"), |n| Ok(Value::Duration(n)))
         }

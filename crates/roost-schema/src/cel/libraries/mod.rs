@@ -16,10 +16,9 @@ pub(crate) use arithmetic::TIMESTAMPS;
 pub(crate) use convert::to_text;
 pub(crate) use formatting::check_clauses;
 
-use regex::Regex;
-
 use super::meter::Meter;
 use super::value::{EvalError, Outcome, Value};
+use crate::pattern::Matcher;
 
 /// One call: its arguments, the receiver first.
 pub(crate) struct Invocation<'c, 'a> {
@@ -27,7 +26,7 @@ pub(crate) struct Invocation<'c, 'a> {
     pub(crate) args: &'c [Value<'a>],
     pub(crate) meter: &'c Meter,
     /// The pattern, compiled, when it is a literal.
-    pub(crate) pattern: Option<&'c Regex>,
+    pub(crate) pattern: Option<&'c Matcher>,
 }
 
 impl<'a> Invocation<'_, 'a> {
@@ -39,6 +38,10 @@ impl<'a> Invocation<'_, 'a> {
 
     /// The failure of an operator whose first operand cannot have it.
     fn no_such_operator(&self) -> Outcome<'a> {
+        // Types with methods of their own are asked first, and say less.
+        if let Some(Value::String(_) | Value::Timestamp(_) | Value::Duration(_)) = self.args.first() {
+            return Err(EvalError::no_such_overload());
+        }
         Err(EvalError::Failed(format!("no such overload: {}", self.function)))
     }
 }

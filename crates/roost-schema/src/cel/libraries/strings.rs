@@ -2,6 +2,7 @@
 
 use super::{Builtin, Invocation, formatting};
 use crate::cel::value::{EvalError, List, Outcome, Text, Value};
+use crate::pattern::Matcher;
 
 pub(super) fn builtin(function: &str) -> Option<Builtin> {
     Some(match function {
@@ -48,6 +49,7 @@ fn matches<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
             None => Ok(Value::Bool(call.meter.pattern(pattern)?.is_match(text))),
         },
         [Value::String(_), _] => Err(EvalError::no_such_overload()),
+        _ if call.pattern.is_some() => Err(EvalError::no_such_overload()),
         _ => call.no_such_operator(),
     }
 }
@@ -61,7 +63,7 @@ fn illegal_regex(error: EvalError) -> EvalError {
 
 fn find<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
     let [Value::String(text), Value::String(pattern)] = call.args else { return call.no_such_overload() };
-    let found = |regex: &regex::Regex| Value::text(regex.find(text).map_or("", |found| found.as_str()));
+    let found = |matcher: &Matcher| Value::text(matcher.find_all(text, 1).first().copied().unwrap_or_default());
     match call.pattern {
         Some(regex) => Ok(found(regex)),
         None => Ok(found(call.meter.pattern(pattern).map_err(illegal_regex)?.as_ref())),
@@ -75,9 +77,7 @@ fn find_all<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
         _ => return call.no_such_overload(),
     };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let found = |regex: &regex::Regex| {
-        Value::list(regex.find_iter(text).take(limit).map(|found| Value::text(found.as_str())).collect())
-    };
+    let found = |matcher: &Matcher| Value::list(matcher.find_all(text, limit).into_iter().map(Value::text).collect());
     match call.pattern {
         Some(regex) => Ok(found(regex)),
         None => Ok(found(call.meter.pattern(pattern).map_err(illegal_regex)?.as_ref())),

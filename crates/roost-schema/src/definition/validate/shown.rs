@@ -1,0 +1,219 @@
+//! Parts of a definition inside error texts. Stock shows its internal types, whose fields have Go's names and order.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::props::{Additional, Items, Props};
+use crate::rules::Rule;
+use crate::wording::{json, write_text};
+
+/// A text of fields, one after the other.
+struct Fields(String);
+
+impl Fields {
+    fn new() -> Self {
+        Fields("{".to_owned())
+    }
+
+    fn add(&mut self, name: &str, shown: &str) -> &mut Self {
+        if self.0.len() > 1 {
+            self.0.push(',');
+        }
+        let _ = write!(self.0, "\"{name}\":{shown}");
+        self
+    }
+
+    fn end(&mut self) -> String {
+        self.0.push('}');
+        std::mem::take(&mut self.0)
+    }
+}
+
+fn text(text: &str) -> String {
+    let mut out = String::new();
+    write_text(&mut out, text);
+    out
+}
+
+fn pointer(value: Option<&Value>) -> String {
+    value.map_or_else(|| "null".to_owned(), json)
+}
+
+/// A list; stock shows one that is not there as null.
+fn list(shown: &[String]) -> String {
+    if shown.is_empty() { "null".to_owned() } else { format!("[{}]", shown.join(",")) }
+}
+
+pub(super) fn names(names: &[&str]) -> String {
+    list(&names.iter().map(|name| text(name)).collect::<Vec<_>>())
+}
+
+pub(super) fn rule(rule: &Rule) -> String {
+    let quoted = |value: &Option<String>| value.as_deref().map_or_else(|| "null".to_owned(), text);
+    Fields::new()
+        .add("Rule", &text(&rule.rule))
+        .add("Message", &text(&rule.message))
+        .add("MessageExpression", &text(&rule.message_expression))
+        .add("Reason", &quoted(&rule.reason))
+        .add("FieldPath", &text(&rule.field_path))
+        .add("OptionalOldSelf", &rule.optional_old_self.map_or_else(|| "null".to_owned(), |flag| flag.to_string()))
+        .end()
+}
+
+pub(super) fn schema(props: Props<'_>) -> String {
+    let string = |name: &str| text(props.text(name));
+    let flag = |name: &str| props.flag(name).to_string();
+    let value = |name: &str| pointer(props.get(name));
+    let named = |name: &str| {
+        let entries: Vec<_> =
+            props.named(name).map(|(key, inner)| format!("{}:{}", text(key), schema(inner))).collect();
+        if props.get(name).is_none() { "null".to_owned() } else { format!("{{{}}}", entries.join(",")) }
+    };
+    let schemas = |name: &str| list(&props.schemas(name).into_iter().map(schema).collect::<Vec<_>>());
+    let mut fields = Fields::new();
+    fields
+        .add("ID", &string("id"))
+        .add("Schema", &string("$schema"))
+        .add("Ref", &value("$ref"))
+        .add("Description", &string("description"))
+        .add("Type", &string("type"))
+        .add("Nullable", &flag("nullable"))
+        .add("Format", &string("format"))
+        .add("Title", &string("title"))
+        .add("Default", &value("default"))
+        .add("Maximum", &value("maximum"))
+        .add("ExclusiveMaximum", &flag("exclusiveMaximum"))
+        .add("Minimum", &value("minimum"))
+        .add("ExclusiveMinimum", &flag("exclusiveMinimum"))
+        .add("MaxLength", &value("maxLength"))
+        .add("MinLength", &value("minLength"))
+        .add("Pattern", &string("pattern"))
+        .add("MaxItems", &value("maxItems"))
+        .add("MinItems", &value("minItems"))
+        .add("UniqueItems", &flag("uniqueItems"))
+        .add("MultipleOf", &value("multipleOf"))
+        .add("Enum", &list(&props.list("enum").iter().map(json).collect::<Vec<_>>()))
+        .add("MaxProperties", &value("maxProperties"))
+        .add("MinProperties", &value("minProperties"))
+        .add("Required", &names(&props.names("required")))
+        .add("Items", &items(props))
+        .add("AllOf", &schemas("allOf"))
+        .add("OneOf", &schemas("oneOf"))
+        .add("AnyOf", &schemas("anyOf"))
+        .add("Not", &props.schema("not").map_or_else(|| "null".to_owned(), schema))
+        .add("Properties", &named("properties"))
+        .add("AdditionalProperties", &additional(props))
+        .add("PatternProperties", &named("patternProperties"))
+        .add("Dependencies", &named("dependencies"))
+        .add("AdditionalItems", &value("additionalItems"))
+        .add("Definitions", &named("definitions"))
+        .add("ExternalDocs", &external_docs(props))
+        .add("Example", &value("example"))
+        .add("XPreserveUnknownFields", &value("x-kubernetes-preserve-unknown-fields"))
+        .add("XEmbeddedResource", &flag("x-kubernetes-embedded-resource"))
+        .add("XIntOrString", &flag("x-kubernetes-int-or-string"))
+        .add("XListMapKeys", &names(&props.names("x-kubernetes-list-map-keys")))
+        .add("XListType", &value("x-kubernetes-list-type"))
+        .add("XMapType", &value("x-kubernetes-map-type"))
+        .add("XValidations", &rules(props))
+        .end()
+}
+
+fn rules(props: Props<'_>) -> String {
+    let shown: Vec<_> = props.list("x-kubernetes-validations").iter().map(|value| rule(&Rule::read(value))).collect();
+    list(&shown)
+}
+
+pub(super) fn items(props: Props<'_>) -> String {
+    match props.items() {
+        None => "null".to_owned(),
+        Some(Items::One(item)) => Fields::new().add("Schema", &schema(item)).add("JSONSchemas", "null").end(),
+        Some(Items::Many(items)) => {
+            let shown: Vec<_> = items.into_iter().map(schema).collect();
+            Fields::new().add("Schema", "null").add("JSONSchemas", &list(&shown)).end()
+        }
+    }
+}
+
+fn additional(props: Props<'_>) -> String {
+    match props.additional() {
+        None => "null".to_owned(),
+        Some(Additional::Allowed(allowed)) => {
+            Fields::new().add("Allows", &allowed.to_string()).add("Schema", "null").end()
+        }
+        Some(Additional::Schema(inner)) => Fields::new().add("Allows", "true").add("Schema", &schema(inner)).end(),
+    }
+}
+
+fn external_docs(props: Props<'_>) -> String {
+    match props.schema("externalDocs") {
+        None => "null".to_owned(),
+        Some(docs) => {
+            Fields::new().add("Description", &text(docs.text("description"))).add("URL", &text(docs.text("url"))).end()
+        }
+    }
+}
+
+/// A version as stock's internal type, without what all versions share and the definition therefore holds once.
+pub(super) fn version(version: &super::spec::VersionView<'_>) -> String {
+    let props = version.props;
+    let scale = |subresources: Props<'_>| match subresources.schema("scale") {
+        None => "null".to_owned(),
+        Some(scale) => Fields::new()
+            .add("SpecReplicasPath", &text(scale.text("specReplicasPath")))
+            .add("StatusReplicasPath", &text(scale.text("statusReplicasPath")))
+            .add("LabelSelectorPath", &pointer(scale.get("labelSelectorPath")))
+            .end(),
+    };
+    let subresources = version.subresources.map_or_else(
+        || "null".to_owned(),
+        |subresources| {
+            let status = if subresources.get("status").is_some() { "{}" } else { "null" };
+            Fields::new().add("Status", status).add("Scale", &scale(subresources)).end()
+        },
+    );
+    let validation = version.schema.map_or_else(
+        || "null".to_owned(),
+        |validation| {
+            let inner = validation.schema("openAPIV3Schema").map_or_else(|| "null".to_owned(), schema);
+            Fields::new().add("OpenAPIV3Schema", &inner).end()
+        },
+    );
+    let columns: Vec<_> = version
+        .columns
+        .iter()
+        .filter_map(Props::of)
+        .map(|column| {
+            Fields::new()
+                .add("Name", &text(column.text("name")))
+                .add("Type", &text(column.text("type")))
+                .add("Format", &text(column.text("format")))
+                .add("Description", &text(column.text("description")))
+                .add("Priority", &column.get("priority").map_or_else(|| "0".to_owned(), json))
+                .add("JSONPath", &text(column.text("jsonPath")))
+                .end()
+        })
+        .collect();
+    let fields: Vec<_> = version
+        .selectable
+        .iter()
+        .filter_map(Props::of)
+        .map(|field| Fields::new().add("JSONPath", &text(field.text("jsonPath"))).end())
+        .collect();
+    Fields::new()
+        .add("Name", &text(props.text("name")))
+        .add("Served", &props.flag("served").to_string())
+        .add("Storage", &props.flag("storage").to_string())
+        .add("Deprecated", &props.flag("deprecated").to_string())
+        .add("DeprecationWarning", &pointer(props.get("deprecationWarning")))
+        .add("Schema", &validation)
+        .add("Subresources", &subresources)
+        .add("AdditionalPrinterColumns", &list(&columns))
+        .add("SelectableFields", &list(&fields))
+        .end()
+}
+
+pub(super) fn versions(versions: &[super::spec::VersionView<'_>]) -> String {
+    list(&versions.iter().map(version).collect::<Vec<_>>())
+}

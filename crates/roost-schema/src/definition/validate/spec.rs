@@ -1,0 +1,97 @@
+//! A definition's spec as stock validates it: what all versions share is taken out of them and held once.
+
+use serde_json::Value;
+
+use super::props::{Props, is_empty};
+
+/// The spec of a definition.
+pub(super) struct SpecView<'a> {
+    pub(super) props: Props<'a>,
+    pub(super) names: Props<'a>,
+    pub(super) versions: Vec<VersionView<'a>>,
+    /// What is the same in all versions.
+    pub(super) shared: Shared<'a>,
+}
+
+/// What is the same in all versions.
+#[derive(Default)]
+pub(super) struct Shared<'a> {
+    pub(super) schema: Option<Props<'a>>,
+    pub(super) subresources: Option<Props<'a>>,
+    pub(super) columns: &'a [Value],
+    pub(super) selectable: &'a [Value],
+}
+
+/// One version, without what all versions share.
+#[derive(Clone, Copy)]
+pub(super) struct VersionView<'a> {
+    pub(super) props: Props<'a>,
+    pub(super) schema: Option<Props<'a>>,
+    pub(super) subresources: Option<Props<'a>>,
+    pub(super) columns: &'a [Value],
+    pub(super) selectable: &'a [Value],
+}
+
+fn same(versions: &[VersionView<'_>], name: &str) -> bool {
+    let Some(first) = versions.first() else { return false };
+    let first = first.props.json().get(name).filter(|value| !is_empty(value));
+    versions.iter().all(|version| version.props.json().get(name).filter(|value| !is_empty(value)) == first)
+}
+
+impl<'a> SpecView<'a> {
+    pub(super) fn of(crd: &'a Value) -> Option<SpecView<'a>> {
+        let props = Props::of(crd.get("spec")?)?;
+        let mut versions: Vec<VersionView<'a>> = props
+            .schemas("versions")
+            .into_iter()
+            .map(|version| VersionView {
+                props: version,
+                schema: version.schema("schema"),
+                subresources: version.schema("subresources"),
+                columns: version.list("additionalPrinterColumns"),
+                selectable: version.list("selectableFields"),
+            })
+            .collect();
+        let mut shared = Shared::default();
+        if let Some(first) = versions.first().copied() {
+            if same(&versions, "schema") {
+                shared.schema = first.schema;
+                versions.iter_mut().for_each(|version| version.schema = None);
+            }
+            if same(&versions, "subresources") {
+                shared.subresources = first.subresources;
+                versions.iter_mut().for_each(|version| version.subresources = None);
+            }
+            if same(&versions, "additionalPrinterColumns") {
+                shared.columns = first.columns;
+                versions.iter_mut().for_each(|version| version.columns = &[]);
+            }
+            if same(&versions, "selectableFields") {
+                shared.selectable = first.selectable;
+                versions.iter_mut().for_each(|version| version.selectable = &[]);
+            }
+        }
+        let names = match props.schema("names") {
+            Some(names) => names,
+            None => empty(),
+        };
+        Some(SpecView { props, names, versions, shared })
+    }
+
+    /// All schemas of the definition, each once.
+    pub(super) fn schemas(&self) -> Vec<Props<'a>> {
+        let validations =
+            self.shared.schema.into_iter().chain(self.versions.iter().filter_map(|version| version.schema));
+        validations.filter_map(|validation| validation.schema("openAPIV3Schema")).collect()
+    }
+
+    pub(super) fn preserves_unknown_fields(&self) -> bool {
+        self.props.flag("preserveUnknownFields")
+    }
+}
+
+/// A part that is not there.
+fn empty() -> Props<'static> {
+    static EMPTY: std::sync::LazyLock<Value> = std::sync::LazyLock::new(|| Value::Object(serde_json::Map::new()));
+    Props::of(&EMPTY).expect("an object is an object")
+}
