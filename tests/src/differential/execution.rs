@@ -289,6 +289,10 @@ async fn send_until(
     let start = Instant::now();
     loop {
         let answer = client.send(call.clone()).await?;
+        if is_initializing(&answer) && start.elapsed() < UNTIL_TIMEOUT {
+            tokio::time::sleep(UNTIL_INTERVAL).await;
+            continue;
+        }
         match until {
             Some(until) if !holds(until, &answer, variables)? => {
                 if start.elapsed() > UNTIL_TIMEOUT {
@@ -299,6 +303,12 @@ async fn send_until(
             _ => return Ok((answer, true)),
         }
     }
+}
+
+/// Stock asks for patience while it builds its cache of a kind that was just changed; every client tries again.
+fn is_initializing(answer: &Answer) -> bool {
+    answer.status == http::StatusCode::TOO_MANY_REQUESTS
+        && String::from_utf8_lossy(&answer.body).contains("storage is (re)initializing")
 }
 
 fn holds(until: &Until, answer: &Answer, variables: &Variables) -> Result<bool, SubstitutionError> {
