@@ -5,5 +5,7 @@
 
 pub mod amounts;
 pub mod limits;
+pub mod matching;
 pub mod pod_security;
 pub mod quota;
+pub mod webhook;

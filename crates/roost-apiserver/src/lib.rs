@@ -32,6 +32,7 @@ mod negotiate;
 mod node;
 mod openapi;
 mod options;
+mod outgoing;
 mod patch;
 mod read;
 mod request;

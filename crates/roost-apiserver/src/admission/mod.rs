@@ -11,10 +11,12 @@ mod pod_security;
 mod policies;
 mod priority;
 mod quota;
+mod request;
 mod runtime_class;
 mod service_account;
 mod storage;
 mod topology;
+mod webhook;
 
 use roost_object::{Status, Value};
 
@@ -22,6 +24,7 @@ pub(crate) use policies::Policies;
 pub(crate) use quota::{Admitted, refresh as refresh_quotas};
 pub(crate) use topology::complete_binding;
 
+use crate::options::DeleteOptions;
 use crate::write::{Target, metadata_text};
 
 /// What is being done to the object.
@@ -43,6 +46,8 @@ pub(crate) struct Attributes<'a> {
     pub(crate) old: Option<&'a Value>,
     /// Whether nothing will be written.
     pub(crate) dry_run: bool,
+    /// How a delete is to be done.
+    pub(crate) deletion: Option<&'a DeleteOptions>,
 }
 
 impl Attributes<'_> {
@@ -61,6 +66,23 @@ impl Attributes<'_> {
 
 /// Completes an object before it is validated.
 pub(crate) async fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Status> {
+    let exempt = attributes.subject().is_exempt();
+    let mut rounds = webhook::Rounds::default();
+    loop {
+        complete(attributes, object).await?;
+        if exempt {
+            return Ok(());
+        }
+        webhook::mutate(attributes, object, &mut rounds).await?;
+        if rounds.second || !rounds.changed {
+            return Ok(());
+        }
+        rounds.second = true;
+    }
+}
+
+/// What the plug-ins of the server itself add to an object.
+async fn complete(attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Status> {
     lifecycle::check(attributes, object)?;
     limits::complete(attributes, object);
     service_account::complete(attributes, object).await?;
@@ -77,9 +99,13 @@ pub(crate) async fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> R
 
 /// Refuses an object that is valid but not wanted. For a delete, `object` is null and the old one counts.
 pub(crate) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<Admitted, Status> {
+    let exempt = attributes.subject().is_exempt();
     if attributes.verb == Verb::Delete {
         lifecycle::check(attributes, object)?;
         crate::node::restrict(attributes, None)?;
+        if !exempt {
+            webhook::mutate(attributes, &mut Value::Null, &mut webhook::Rounds::default()).await?;
+        }
     }
     limits::check(attributes, object)?;
     service_account::check(attributes, object).await?;
@@ -90,5 +116,8 @@ pub(crate) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Res
     certificate::check(attributes, object)?;
     crate::escalation::check(attributes, object)?;
     topology::check_resize(attributes, object)?;
+    if !exempt {
+        webhook::validate(attributes, object).await?;
+    }
     quota::charge(attributes, object).await
 }

@@ -8,8 +8,13 @@ use roost_store::Collection;
 
 use super::index::{ByNamespace, Classes, Namespace, Namespaces, StoredQuota};
 use super::quota::Turns;
+use super::webhook::Webhooks;
 use crate::cluster::Cluster;
 use crate::derived::Derived;
+use crate::outgoing::Pool;
+
+/// The group of what configures admission.
+const REGISTRATION: &str = "admissionregistration.k8s.io";
 
 /// The indexes of one tenant.
 pub(crate) struct Policies {
@@ -21,6 +26,9 @@ pub(crate) struct Policies {
     runtime_classes: Derived<Classes>,
     storage_classes: Derived<Classes>,
     ingress_classes: Derived<Classes>,
+    pub(super) webhooks: Derived<Webhooks>,
+    /// Connections to webhooks.
+    pub(crate) connections: Pool,
 }
 
 impl Policies {
@@ -36,6 +44,8 @@ impl Policies {
             runtime_classes: Derived::new(collection("node.k8s.io", "runtimeclasses")),
             storage_classes: Derived::new(collection("storage.k8s.io", "storageclasses")),
             ingress_classes: Derived::new(collection("networking.k8s.io", "ingressclasses")),
+            webhooks: Derived::new(Webhooks::SOURCES.map(|plural| Collection::new(tenant, REGISTRATION, plural))),
+            connections: Pool::default(),
         }
     }
 }

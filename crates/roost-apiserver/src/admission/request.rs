@@ -1,0 +1,186 @@
+//! A write as webhooks and policies see it: by its coordinates, and with its objects in the version that they ask for.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use roost_admission::matching::{Equivalent, Subject};
+use roost_object::{Map, Status, Value, group};
+
+use super::{Attributes, Verb};
+use crate::options::Propagation;
+use crate::resource::{Origin, Resource};
+use crate::write::apply_defaults;
+
+/// Group, version and kind.
+pub(super) type Kind = [String; 3];
+
+impl Attributes<'_> {
+    /// `CREATE`, `UPDATE` or `DELETE`.
+    pub(super) fn operation(&self) -> &'static str {
+        match self.verb {
+            Verb::Create => "CREATE",
+            Verb::Update => "UPDATE",
+            Verb::Delete => "DELETE",
+        }
+    }
+
+    /// The namespace that rules and selectors go by: a namespace counts as being in itself.
+    pub(super) fn scope(&self) -> &str {
+        let target = &self.target;
+        if target.resource.is("", "namespaces") {
+            target.name
+        } else if target.resource.namespaced {
+            target.namespace
+        } else {
+            ""
+        }
+    }
+
+    /// The write as rules look at it.
+    pub(super) fn subject(&self) -> Subject<'_> {
+        let target = &self.target;
+        // Whoever deletes a collection names no object.
+        let name = if target.call.info.verb == "deletecollection" { "" } else { target.name };
+        Subject {
+            operation: self.operation(),
+            group: &target.resource.group,
+            version: &target.resource.version,
+            resource: &target.resource.plural,
+            subresource: target.subresource,
+            namespace: self.scope(),
+            name,
+        }
+    }
+
+    /// The kind that the request is about.
+    pub(super) fn kind(&self) -> Kind {
+        let resource = self.target.resource;
+        [resource.group.clone(), resource.version.clone(), resource.kind.clone()]
+    }
+
+    /// The versions and groups under which the same objects are served, this one among them.
+    pub(super) fn equivalents(&self) -> Arc<[Equivalent]> {
+        let resource = self.target.resource;
+        if resource.as_custom().is_none() {
+            static BUILT_IN: LazyLock<HashMap<(String, String), Arc<[Equivalent]>>> = LazyLock::new(|| {
+                let mut by_place: HashMap<_, Vec<Equivalent>> = HashMap::new();
+                for resource in Resource::all_built_in() {
+                    by_place.entry(place(resource)).or_default().push(equivalent(resource));
+                }
+                by_place.into_iter().map(|(place, list)| (place, list.into())).collect()
+            });
+            return BUILT_IN.get(&place(resource)).cloned().unwrap_or_default();
+        }
+        let cluster = &self.target.call.cluster;
+        let all = cluster.definitions.read(&cluster.store, |table| table.all());
+        all.iter().filter(|other| place(other) == place(resource)).map(|other| equivalent(other)).collect()
+    }
+
+    /// An object, which is in the stored version, in another one.
+    pub(super) fn convert(&self, object: &Value, [group_name, version, _]: &Kind) -> Result<Value, Status> {
+        let wanted = group::api_version(group_name, version);
+        let mut object = object.clone();
+        match &self.target.resource.origin {
+            Origin::BuiltIn(..) => roost_kinds::convert(object, &self.target.resource.storage_api_version(), &wanted)
+                .map_err(|error| Status::internal(error.to_string())),
+            Origin::Custom(_) => {
+                object["apiVersion"] = wanted.into();
+                Ok(object)
+            }
+        }
+    }
+
+    /// An object that was changed from outside, from the version it is in back to the stored one: it gets the form of
+    /// its kind, and its defaults.
+    pub(super) fn convert_back(&self, object: Value, [group_name, version, _]: &Kind) -> Result<Value, Status> {
+        let resource = self.target.resource;
+        let given = group::api_version(group_name, version);
+        match &resource.origin {
+            Origin::BuiltIn(..) => {
+                let cluster = &self.target.call.cluster;
+                let served = cluster.resource(group_name, version, &resource.plural);
+                let served = served.unwrap_or_else(|| Arc::clone(resource));
+                let mut object = match &served.origin {
+                    Origin::BuiltIn(built_in, _) => roost_kinds::json::decode(object, built_in.ty)
+                        .map(|decoded| decoded.value)
+                        .map_err(|error| Status::internal(error.to_string()))?,
+                    Origin::Custom(_) => object,
+                };
+                apply_defaults(&served, &mut object);
+                roost_kinds::convert(object, &given, &resource.storage_api_version())
+                    .map_err(|error| Status::internal(error.to_string()))
+            }
+            Origin::Custom(_) => {
+                let mut object = object;
+                apply_defaults(resource, &mut object);
+                object["apiVersion"] = resource.storage_api_version().into();
+                Ok(object)
+            }
+        }
+    }
+
+    /// The options of the request, as an object of their own kind.
+    pub(super) fn options(&self) -> Value {
+        let mut options = Map::new();
+        let mut set = |name: &str, value: Value| {
+            options.insert(name.to_owned(), value);
+        };
+        let kind = match self.verb {
+            Verb::Create => "CreateOptions",
+            Verb::Update => "UpdateOptions",
+            Verb::Delete => "DeleteOptions",
+        };
+        set("kind", kind.into());
+        set("apiVersion", "meta.k8s.io/v1".into());
+        if self.dry_run {
+            set("dryRun", Value::Array(vec!["All".into()]));
+        }
+        if let Some(deletion) = self.deletion {
+            if let Some(seconds) = deletion.grace_period_seconds {
+                set("gracePeriodSeconds", seconds.into());
+            }
+            if let Some(orphan) = deletion.orphan_dependents {
+                set("orphanDependents", orphan.into());
+            }
+            if let Some(policy) = deletion.propagation {
+                let word = match policy {
+                    Propagation::Orphan => "Orphan",
+                    Propagation::Background => "Background",
+                    Propagation::Foreground => "Foreground",
+                };
+                set("propagationPolicy", word.into());
+            }
+            let mut preconditions = Map::new();
+            for (name, value) in [("uid", &deletion.uid), ("resourceVersion", &deletion.resource_version)] {
+                if let Some(value) = value {
+                    preconditions.insert(name.into(), value.as_str().into());
+                }
+            }
+            if !preconditions.is_empty() {
+                set("preconditions", Value::Object(preconditions));
+            }
+            return Value::Object(options);
+        }
+        for name in ["fieldManager", "fieldValidation"] {
+            if let Some(value) = self.target.call.query.get(name) {
+                set(name, value.into());
+            }
+        }
+        Value::Object(options)
+    }
+}
+
+/// Where objects lie: what is served from the same place is equivalent.
+fn place(resource: &Resource) -> (String, String) {
+    let group = if resource.group == "events.k8s.io" { "" } else { &resource.group };
+    (group.to_owned(), resource.plural.clone())
+}
+
+fn equivalent(resource: &Resource) -> Equivalent {
+    Equivalent {
+        group: resource.group.clone(),
+        version: resource.version.clone(),
+        resource: resource.plural.clone(),
+        kind: resource.kind.clone(),
+    }
+}

@@ -1,0 +1,145 @@
+//! Calls that the server makes: HTTPS to the webhooks of a tenant.
+//!
+//! A call has a deadline and a largest answer. Connections are kept for the next call to the same place, a few each.
+
+mod connect;
+mod pool;
+mod resolve;
+mod trust;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
+use http::{Method, Request};
+use http_body_util::{BodyExt as _, Full, Limited};
+use roost_admission::webhook::{Address, Client, response_words};
+
+use crate::cluster::Cluster;
+use connect::Endpoint;
+pub(crate) use pool::Pool;
+
+/// The largest answer that is read: more than any object may have, patched or converted by the list.
+const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;
+
+/// Why a call brought nothing, in the words of stock's client.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CallError {
+    /// The caller's certificates cannot be read.
+    #[error("could not get REST client: {0}")]
+    Client(String),
+    /// No answer came.
+    #[error("failed to call webhook: Post \"{url}\": {why}")]
+    Transport {
+        /// The address that was called.
+        url: String,
+        /// What happened.
+        why: String,
+    },
+    /// The answer is not a success.
+    #[error("failed to call webhook: {0}")]
+    Response(String),
+}
+
+/// Who calls: seen by the webhook as the user agent.
+#[derive(Clone, Copy)]
+pub(crate) enum Caller {
+    /// Admission.
+    Admission,
+    /// The conversion of custom resources.
+    Conversion,
+}
+
+impl Caller {
+    fn agent(self) -> &'static str {
+        match self {
+            Caller::Admission => "kube-apiserver-admission",
+            Caller::Conversion => "kube-apiserver-conversion",
+        }
+    }
+}
+
+/// Posts a body and returns the answer's.
+pub(crate) async fn post(
+    cluster: &Arc<Cluster>,
+    caller: Caller,
+    client: &Client,
+    timeout: Duration,
+    body: Bytes,
+) -> Result<Bytes, CallError> {
+    let endpoint = Endpoint::of(client, timeout).map_err(CallError::Client)?;
+    let transport = |why: String| CallError::Transport { url: endpoint.url.clone(), why };
+    match tokio::time::timeout(timeout, exchange(cluster, caller, client, &endpoint, body)).await {
+        Ok(Ok((200..=206, bytes))) => Ok(bytes),
+        Ok(Ok((code, bytes))) => {
+            Err(CallError::Response(response_words(code, String::from_utf8_lossy(&bytes).trim())))
+        }
+        Ok(Err(why)) => Err(transport(why)),
+        Err(_) => Err(transport("context deadline exceeded".into())),
+    }
+}
+
+async fn exchange(
+    cluster: &Arc<Cluster>,
+    caller: Caller,
+    client: &Client,
+    endpoint: &Endpoint,
+    body: Bytes,
+) -> Result<(u16, Bytes), String> {
+    let pool = &cluster.policies.connections;
+    // A kept connection may have been closed at the other end meanwhile: then the call is made on a new one.
+    while let Some(mut connection) = pool.take(client) {
+        match connection.send_request(request(caller, endpoint, body.clone())).await {
+            Ok(response) => {
+                let answer = read(response).await?;
+                pool.give_back(client, connection);
+                return Ok(answer);
+            }
+            Err(error) if error.is_canceled() || error.is_closed() => {}
+            Err(error) => return Err(connect::words(&error)),
+        }
+    }
+    let mut connection = connect::connect(cluster, client, endpoint).await?;
+    let response = connection
+        .send_request(request(caller, endpoint, body))
+        .await
+        .map_err(|error| connect::words(&error))?;
+    let answer = read(response).await?;
+    pool.give_back(client, connection);
+    Ok(answer)
+}
+
+fn request(caller: Caller, endpoint: &Endpoint, body: Bytes) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::new(body));
+    *request.method_mut() = Method::POST;
+    if let Ok(uri) = endpoint.path_and_query.parse() {
+        *request.uri_mut() = uri;
+    }
+    let headers = request.headers_mut();
+    headers.insert(ACCEPT, http::HeaderValue::from_static("application/json, */*"));
+    headers.insert(CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
+    headers.insert(USER_AGENT, http::HeaderValue::from_static(caller.agent()));
+    if let Ok(host) = http::HeaderValue::from_str(&endpoint.authority) {
+        headers.insert(HOST, host);
+    }
+    request
+}
+
+async fn read(response: http::Response<hyper::body::Incoming>) -> Result<(u16, Bytes), String> {
+    let code = response.status().as_u16();
+    let collected = Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect().await;
+    collected.map(|body| (code, body.to_bytes())).map_err(|error| error.to_string())
+}
+
+/// The name that an address is known by to TLS.
+fn host_of(address: &Address) -> Result<(String, u16, String), String> {
+    match address {
+        Address::Service { namespace, name, port, path } => Ok((format!("{name}.{namespace}.svc"), *port, path.clone())),
+        Address::Url(url) => {
+            let uri: http::Uri = url.parse().map_err(|_| format!("Unparsable URL: {url}"))?;
+            let host = uri.host().unwrap_or_default().to_owned();
+            Ok((host, uri.port_u16().unwrap_or(443), uri.path().to_owned()))
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Whom to trust at the other end: the authorities of a configuration, or those of the system.
+
+use std::sync::{Arc, LazyLock};
+
+use parking_lot::Mutex;
+use roost_pki::{Certificate, CertificateBundle};
+use rustls::client::WebPkiServerVerifier;
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+
+/// Where systems keep the authorities that they trust.
+const SYSTEM_BUNDLES: &[&str] = &[
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/tls/certs/ca-bundle.crt",
+    "/etc/ssl/ca-bundle.pem",
+    "/etc/pki/tls/cacert.pem",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+
+/// How many configurations are kept; a tenant seldom has more webhooks with authorities of their own.
+const MAX_KEPT: usize = 64;
+
+/// TLS for calls to those whom some authorities vouch for. Reading certificates takes a while, so it is kept.
+pub(super) fn client_config(authorities: &str) -> Result<Arc<ClientConfig>, String> {
+    static KEPT: LazyLock<Mutex<Vec<(String, Arc<ClientConfig>)>>> = LazyLock::new(Mutex::default);
+    if let Some((_, config)) = KEPT.lock().iter().find(|(kept, _)| kept == authorities) {
+        return Ok(Arc::clone(config));
+    }
+    let config = Arc::new(build(authorities)?);
+    let mut kept = KEPT.lock();
+    if kept.len() >= MAX_KEPT {
+        kept.remove(0);
+    }
+    kept.push((authorities.to_owned(), Arc::clone(&config)));
+    Ok(config)
+}
+
+fn build(authorities: &str) -> Result<ClientConfig, String> {
+    let unreadable = || "unable to load root certificates: unable to parse bytes as PEM block".to_owned();
+    let text = if authorities.trim().is_empty() {
+        SYSTEM_BUNDLES.iter().find_map(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
+    } else {
+        authorities.to_owned()
+    };
+    let bundle = CertificateBundle::from_pem(&text).map_err(|_| unreadable())?;
+    let mut roots = RootCertStore::empty();
+    for certificate in bundle.certificates() {
+        // What cannot be an anchor vouches for nobody.
+        let _ = roots.add(certificate.to_tls());
+    }
+    if roots.is_empty() && !authorities.trim().is_empty() {
+        return Err(unreadable());
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let verifier = TrustedServer::new(roots, bundle, Arc::clone(&provider))?;
+    let mut config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier))
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(config)
+}
+
+/// Verifies as usual, and also accepts a server that shows a listed certificate itself: Go does, though the
+/// certificate may be one of an authority, and many webhooks rely on that.
+#[derive(Debug)]
+struct TrustedServer {
+    usual: Option<Arc<WebPkiServerVerifier>>,
+    listed: CertificateBundle,
+    provider: Arc<rustls::crypto::CryptoProvider>,
+}
+
+impl TrustedServer {
+    fn new(
+        roots: RootCertStore,
+        listed: CertificateBundle,
+        provider: Arc<rustls::crypto::CryptoProvider>,
+    ) -> Result<Self, String> {
+        let usual = if roots.is_empty() {
+            None
+        } else {
+            let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+            Some(builder.build().map_err(|error| error.to_string())?)
+        };
+        Ok(Self { usual, listed, provider })
+    }
+
+    fn is_listed(&self, shown: &CertificateDer<'_>) -> Option<&Certificate> {
+        self.listed.certificates().iter().find(|certificate| certificate.der() == shown.as_ref())
+    }
+}
+
+impl ServerCertVerifier for TrustedServer {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        server_name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        if let Some(certificate) = self.is_listed(end_entity) {
+            rustls::client::verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
+            let time = jiff::Timestamp::from_second(now.as_secs() as i64).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+            if certificate.is_valid_at(time) {
+                return Ok(ServerCertVerified::assertion());
+            }
+            return Err(CertificateError::Expired.into());
+        }
+        match &self.usual {
+            Some(usual) => {
+                usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
+            }
+            None => Err(CertificateError::UnknownIssuer.into()),
+        }
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls12_signature(message, certificate, signature, algorithms)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        rustls::crypto::verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Why a handshake failed, as Go says it.
+pub(super) fn words(error: &std::io::Error, host: &str) -> String {
+    let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) else {
+        return if error.kind() == std::io::ErrorKind::UnexpectedEof { "EOF".into() } else { error.to_string() };
+    };
+    let x509 = |why: String| format!("tls: failed to verify certificate: x509: {why}");
+    match inner {
+        rustls::Error::InvalidCertificate(certificate) => match certificate {
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                x509("certificate signed by unknown authority".into())
+            }
+            CertificateError::NotValidForName => x509(format!("certificate is not valid for any names, but wanted to match {host}")),
+            CertificateError::NotValidForNameContext { presented, .. } => x509(name_words(presented, host)),
+            CertificateError::ExpiredContext { time, not_after } => x509(format!(
+                "certificate has expired or is not yet valid: current time {} is after {}",
+                time_text(*time),
+                time_text(*not_after)
+            )),
+            CertificateError::NotValidYetContext { time, not_before } => x509(format!(
+                "certificate has expired or is not yet valid: current time {} is before {}",
+                time_text(*time),
+                time_text(*not_before)
+            )),
+            CertificateError::Expired | CertificateError::NotValidYet => {
+                x509("certificate has expired or is not yet valid".into())
+            }
+            other => x509(other.to_string()),
+        },
+        rustls::Error::InvalidMessage(_) => "tls: first record does not look like a TLS handshake".into(),
+        other => other.to_string(),
+    }
+}
+
+fn time_text(time: UnixTime) -> String {
+    let time = jiff::Timestamp::from_second(time.as_secs() as i64).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
+    crate::clock::text(time)
+}
+
+fn name_words(presented: &[String], host: &str) -> String {
+    let names = |prefix: &str| -> Vec<&str> {
+        presented.iter().filter_map(|name| name.strip_prefix(prefix)?.strip_suffix(')')).collect()
+    };
+    let (addresses, hosts) = (names("IpAddress("), names("DnsName(\""));
+    if host.parse::<std::net::IpAddr>().is_ok() {
+        if addresses.is_empty() {
+            return format!("cannot validate certificate for {host} because it doesn't contain any IP SANs");
+        }
+        return format!("certificate is valid for {}, not {host}", addresses.join(", "));
+    }
+    let hosts: Vec<&str> = hosts.into_iter().map(|name| name.trim_end_matches('"')).collect();
+    if hosts.is_empty() {
+        return format!("certificate is not valid for any names, but wanted to match {host}");
+    }
+    format!("certificate is valid for {}, not {host}", hosts.join(", "))
+}
