@@ -173,6 +173,12 @@ impl Client {
         Self::connected(self.target.clone(), identity)
     }
 
+    /// A client with the same identity that shares no connection with this one.
+    #[must_use]
+    pub fn with_own_connections(&self) -> Self {
+        Self { target: self.target.clone(), connector: self.connector.clone(), idle: Arc::default() }
+    }
+
     fn connected(target: Arc<Target>, identity: Option<&Identity>) -> Result<Self, ClientError> {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let builder = rustls::ClientConfig::builder_with_provider(provider)

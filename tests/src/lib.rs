@@ -11,6 +11,7 @@ pub mod crash;
 pub mod differential;
 pub mod journey;
 pub mod kubeconfig;
+pub mod measurement;
 pub mod ours;
 pub mod pki;
 pub mod plane;

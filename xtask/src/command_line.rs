@@ -142,6 +142,19 @@ pub(crate) struct Generate {
 pub(crate) enum Bench {
     /// The store's log against redb and `SQLite`.
     Store,
+    /// The engine against kube-apiserver with etcd.
+    Engine(BenchEngine),
+}
+
+/// How hard both planes are tried.
+#[derive(Debug, Args)]
+pub(crate) struct BenchEngine {
+    /// How long each kind of request is sent.
+    #[arg(long, default_value_t = 10)]
+    pub(crate) seconds: u64,
+    /// Clients that send at once.
+    #[arg(long, default_value_t = 32)]
+    pub(crate) clients: usize,
 }
 
 /// How often the engine is killed.

@@ -30,7 +30,7 @@ async fn main() -> ExitCode {
         Task::Tidy => tidy::run(),
         Task::Test => test::run().await,
         Task::Gen(arguments) => generate::run(&arguments).await,
-        Task::Bench { benchmark } => bench::run(&benchmark),
+        Task::Bench { benchmark } => bench::run(&benchmark).await,
         Task::Crash(arguments) => crash::run(&arguments).await,
         Task::Conformance(arguments) => conformance::run(&arguments).await,
         Task::Kubectl(arguments) => kubectl::run(&arguments).await,

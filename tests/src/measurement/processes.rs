@@ -1,0 +1,43 @@
+//! What the processes of a plane need, as the kernel counts it.
+
+use std::time::{Duration, Instant};
+
+use crate::plane::Plane;
+
+/// Ticks in a second on every Linux that Roost runs on.
+const TICKS_PER_SECOND: f64 = 100.0;
+
+/// What all processes of a plane need together.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Usage {
+    /// Resident memory in MiB.
+    pub memory: f64,
+    /// Processor time as a share of one processor, in percent.
+    pub processor: f64,
+}
+
+pub(super) async fn usage_over(plane: &Plane, period: Duration) -> Usage {
+    let ids: Vec<u32> = plane.processes().iter().map(crate::process::Process::id).collect();
+    let before: f64 = ids.iter().map(|id| processor_seconds(*id)).sum();
+    let start = Instant::now();
+    tokio::time::sleep(period).await;
+    let after: f64 = ids.iter().map(|id| processor_seconds(*id)).sum();
+    Usage {
+        memory: ids.iter().map(|id| resident_mebibytes(*id)).sum(),
+        processor: (after - before) / start.elapsed().as_secs_f64() * 100.0,
+    }
+}
+
+fn processor_seconds(id: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    // The name of the process may contain blanks, so the fields are counted from behind it.
+    let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
+    let ticks = fields.split_whitespace().skip(11).take(2).filter_map(|field| field.parse::<f64>().ok());
+    ticks.sum::<f64>() / TICKS_PER_SECOND
+}
+
+fn resident_mebibytes(id: u32) -> f64 {
+    let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
+    line.split_whitespace().next().and_then(|number| number.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0
+}
