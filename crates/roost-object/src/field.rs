@@ -57,6 +57,7 @@ impl fmt::Display for Path<'_> {
         }
         match self.step {
             Step::Root => Ok(()),
+            Step::Child("") => f.write_str("[]"),
             Step::Child(name) if empty => f.write_str(name),
             Step::Child(name) => write!(f, ".{name}"),
             Step::Index(index) => write!(f, "[{index}]"),

@@ -85,13 +85,49 @@ fn write_scalar(out: &mut String, value: &Value, indent: usize) {
 }
 
 fn write_text(out: &mut String, text: &str, indent: usize) {
+    let reads_as_text = matches!(by_looks(text), Resolved::Text(_)) && !matches!(text, "=" | "<<") && !is_date(text);
+    let is_special = |character: char| character.is_control() || character == '\u{feff}';
     if text.contains('\n') && is_block_safe(text) {
         write_block(out, text, indent);
-    } else if is_plain(text) {
-        out.push_str(text);
-    } else {
+    } else if !reads_as_text || text.is_empty() || text.contains(is_special) {
         let _ = write!(out, "{}", Value::from(text));
+    } else if is_plain(text) {
+        write_folded(out, text, indent);
+    } else {
+        out.push('\'');
+        write_folded(out, &text.replace('\'', "''"), indent);
+        out.push('\'');
     }
+}
+
+/// The column after which a line is broken at the next space.
+const BEST_WIDTH: usize = 80;
+
+/// Writes text that may go over several lines.
+fn write_folded(out: &mut String, text: &str, indent: usize) {
+    let mut column = out.len() - out.rfind('\n').map_or(0, |at| at + 1);
+    let mut characters = text.chars().peekable();
+    let (mut first, mut after_space) = (true, false);
+    while let Some(character) = characters.next() {
+        let may_break = character == ' ' && !first && !after_space && column > BEST_WIDTH;
+        if may_break && characters.peek().is_some_and(|next| *next != ' ') {
+            out.push('\n');
+            pad(out, indent);
+            column = indent;
+        } else {
+            out.push(character);
+            column += 1;
+        }
+        after_space = character == ' ';
+        first = false;
+    }
+}
+
+/// Whether another reader could take the text for a date.
+fn is_date(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let digits = |range: std::ops::Range<usize>| bytes[range].iter().all(u8::is_ascii_digit);
+    bytes.len() >= 10 && digits(0..4) && bytes[4] == b'-' && digits(5..7) && bytes[7] == b'-' && digits(8..10)
 }
 
 /// Whether a literal block says exactly this text.
@@ -117,17 +153,11 @@ fn write_block(out: &mut String, text: &str, indent: usize) {
     }
 }
 
-/// Whether bare text reads back as the same text.
+/// Whether bare text reads back as the same text, given that it looks like text at all.
 fn is_plain(text: &str) -> bool {
     let Some(first) = text.chars().next() else { return false };
-    let starts_well = first.is_ascii_alphanumeric() || matches!(first, '_' | '/' | '.' | '(' | '<' | '$' | '+' | '^');
-    let reads_as_text = matches!(by_looks(text), Resolved::Text(_)) && !matches!(text, "=" | "<<");
-    starts_well
-        && reads_as_text
-        && !text.ends_with([' ', ':'])
-        && !text.contains(": ")
-        && !text.contains(" #")
-        && text.chars().all(|character| !character.is_control() && character != '\u{feff}')
+    let starts_well = first.is_alphanumeric() || matches!(first, '_' | '/' | '.' | '(' | '<' | '$' | '+' | '^' | ';' | '~');
+    starts_well && !text.ends_with([' ', ':']) && !text.contains(": ") && !text.contains(" #")
 }
 
 fn pad(out: &mut String, indent: usize) {
