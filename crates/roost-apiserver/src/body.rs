@@ -85,7 +85,9 @@ impl Body<'_> {
             return Ok((Cow::Borrowed(self.bytes), Vec::new()));
         }
         let document = yaml::read(self.bytes).map_err(|error| self.refuse(None, &error.to_string()))?;
-        Ok((Cow::Owned(document.value.to_string().into_bytes()), document.duplicates))
+        let bare = |sentence: &String| sentence.trim_start_matches("yaml: unmarshal errors:").trim().to_owned();
+        let duplicates = document.duplicates.iter().map(bare).collect();
+        Ok((Cow::Owned(document.value.to_string().into_bytes()), duplicates))
     }
 
     fn built_in(&self) -> Result<Parsed, Status> {

@@ -22,13 +22,15 @@ pub const KUBERNETES_VERSION: &str = "v1.36.3";
 pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
     let cluster = &call.cluster;
     let path = call.info.path.trim_end_matches('/');
-    if !matches!(call.info.verb.as_str(), "get" | "head") {
-        return Err(Status::failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
-            .with_details(Details::default()));
+    if !matches!(call.info.verb.as_str(), "get" | "head") && is_read_only(path) {
+        return Err(method_not_allowed_here());
     }
     match path {
         "" => Ok(respond::json(200, &json!({"paths": paths(cluster)}))),
-        "/version" => Ok(respond::bytes(200, "application/json", pretty(&version()))),
+        "/version" => {
+            negotiate::route(&call.headers, &[Encoding::Json])?;
+            Ok(respond::bytes(200, "application/json", pretty(&version())))
+        }
         "/healthz" | "/livez" | "/readyz" => Ok(health(call, path)),
         "/metrics" => {
             let text = cluster.metrics.render(&cluster.store.size(), cluster.store.revision());
@@ -39,13 +41,13 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
         "/apis" => document(call, Some(discovery::group_list(&custom_resources(cluster)))),
         "/openid/v1/jwks" => {
             let keys = roost_pki::key_set(&cluster.config.identity.token_trust);
-            Ok(respond::bytes(200, "application/jwk-set+json", keys))
+            Ok(public(respond::bytes(200, "application/jwk-set+json", keys)))
         }
         "/.well-known/openid-configuration" => {
             let issuer = cluster.config.identity.token_issuer.issuer();
             let uri = format!("{issuer}/openid/v1/jwks");
             let text = roost_pki::openid_configuration(issuer, &uri, &cluster.config.identity.token_trust);
-            Ok(respond::bytes(200, "application/json", text))
+            Ok(public(respond::bytes(200, "application/json", text)))
         }
         _ => {
             if let Some(check) = path
@@ -53,7 +55,7 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
                 .or_else(|| path.strip_prefix("/livez/"))
                 .or_else(|| path.strip_prefix("/readyz/"))
             {
-                return Ok(if CHECKS.contains(&check) { respond::text(200, "ok") } else { not_found_page() });
+                return Ok(if CHECKS.contains(&check) { respond::bytes(200, "text/plain; charset=utf-8", "ok") } else { not_found_page() });
             }
             if let Some(rest) = path.strip_prefix("/openapi/") {
                 return crate::openapi::answer(call, rest);
@@ -70,10 +72,28 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
     }
 }
 
+/// Documents that only reading makes sense for; health checks answer to any method, as on stock.
+fn is_read_only(path: &str) -> bool {
+    ["/version", "/api", "/apis"].contains(&path) || path.starts_with("/api/") || path.starts_with("/apis/")
+}
+
+fn method_not_allowed_here() -> Status {
+    Status::failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+        .with_details(Details::default())
+}
+
 fn document(call: &Call, document: Option<Value>) -> Result<Response<Body>, Status> {
     let Some(document) = document else { return Ok(unknown_path(call)) };
+    negotiate::route(&call.headers, BUILT_IN)?;
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     Ok(respond::object(200, &format, &document))
+}
+
+/// A document that caches may keep for an hour.
+fn public(mut response: Response<Body>) -> Response<Body> {
+    let hour = http::HeaderValue::from_static("public, max-age=3600");
+    response.headers_mut().insert(http::header::CACHE_CONTROL, hour);
+    response
 }
 
 /// The custom resources of a tenant, as discovery wants them.

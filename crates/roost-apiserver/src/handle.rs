@@ -37,6 +37,9 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
     if let Some(answer) = subresource::handle(call, &resource, &body).await {
         return answer;
     }
+    if resource.as_custom().is_none() && verb != "watch" {
+        negotiate::route(&call.headers, resource.encodings())?;
+    }
     let format = negotiate::negotiate(&call.headers, &call.query, resource.encodings())?;
     let target = Target {
         call,

@@ -3,6 +3,7 @@
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_TYPE, USER_AGENT};
 use roost_object::Status;
+use roost_object::status::Details;
 
 use crate::request::Query;
 
@@ -37,6 +38,8 @@ pub(crate) enum View {
     Table,
     /// Only the metadata.
     Metadata,
+    /// Only the metadata of each item of a list.
+    MetadataList,
 }
 
 /// The agreed form of an answer.
@@ -108,6 +111,20 @@ pub(crate) fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
     clauses
 }
 
+/// The first look at `Accept`, as stock's router takes it: some clause must name one of the media types, or any.
+pub(crate) fn route(headers: &HeaderMap, accepted: &[Encoding]) -> Result<(), Status> {
+    let clauses = clauses(headers);
+    let fits = |clause: &Clause<'_>| {
+        clause.media_type == "*/*" || accepted.iter().any(|encoding| encoding.media_type() == clause.media_type)
+    };
+    if clauses.is_empty() || clauses.iter().any(fits) {
+        return Ok(());
+    }
+    let names: Vec<_> = accepted.iter().map(|encoding| encoding.media_type()).collect();
+    let message = format!("406: Not Acceptable\n\nAvailable representations: {}", names.join(", "));
+    Err(Status::failure(406, "NotAcceptable", message).with_details(Details::default()))
+}
+
 /// Agrees on a form, or says which media types there are.
 pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, accepted: &[Encoding]) -> Result<Format, Status> {
     let pretty = wants_pretty(headers, query);
@@ -121,6 +138,9 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, accepted: &[Encoding
                 continue;
             }
             if let Some((view, view_version)) = view_of(clause) {
+                if view == View::Table && encoding == Encoding::Protobuf {
+                    continue;
+                }
                 let pretty = pretty || clause.parameter("pretty") == Some("1");
                 return Ok(Format { encoding, view, view_version, pretty });
             }
@@ -145,7 +165,8 @@ fn view_of(clause: &Clause<'_>) -> Option<(View, &'static str)> {
     };
     match kind {
         "Table" => Some((View::Table, version)),
-        "PartialObjectMetadata" | "PartialObjectMetadataList" => Some((View::Metadata, version)),
+        "PartialObjectMetadata" => Some((View::Metadata, version)),
+        "PartialObjectMetadataList" => Some((View::MetadataList, version)),
         _ => None,
     }
 }

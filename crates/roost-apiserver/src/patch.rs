@@ -5,6 +5,7 @@ use http::HeaderMap;
 use roost_kinds::TypeRef;
 use roost_merge::{apply, json_patch, merge_patch, strategic};
 use roost_object::field::{Error, Path, quote};
+use roost_object::status::Details;
 use roost_object::{GroupKind, Status, Value, json, yaml};
 
 use crate::clock;
@@ -37,12 +38,8 @@ impl PatchType {
             "application/merge-patch+json" => Ok(PatchType::Merge),
             "application/strategic-merge-patch+json" if built_in => Ok(PatchType::Strategic),
             "application/apply-patch+yaml" => Ok(PatchType::Apply),
-            _ if built_in => Err(Status::unsupported_media_type(&[
-                "application/json-patch+json",
-                "application/merge-patch+json",
-                "application/strategic-merge-patch+json",
-                "application/apply-patch+yaml",
-            ])),
+            _ if built_in => Err(Status::failure(415, "UnsupportedMediaType", "415: Unsupported Media Type")
+                .with_details(Details::default())),
             _ => Err(Status::unsupported_media_type(&[
                 "application/json-patch+json",
                 "application/merge-patch+json",

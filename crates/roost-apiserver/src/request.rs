@@ -113,6 +113,12 @@ fn verb_of(method: &Method) -> &'static str {
     }
 }
 
+/// Whether every percent sign is followed by two hexadecimal digits. Go drops a parameter where one is not.
+fn escapes_are_whole(text: &str) -> bool {
+    let digits = |tail: &[u8]| tail.len() >= 2 && tail[..2].iter().all(u8::is_ascii_hexdigit);
+    text.bytes().enumerate().all(|(index, byte)| byte != b'%' || digits(&text.as_bytes()[index + 1..]))
+}
+
 /// The decoded query string.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
@@ -121,7 +127,9 @@ impl Query {
     /// Decodes a query string; a missing one is empty.
     pub(crate) fn parse(query: Option<&str>) -> Query {
         let decode = |(name, value): (Cow<'_, str>, Cow<'_, str>)| (name.into_owned(), value.into_owned());
-        Query(form_urlencoded::parse(query.unwrap_or_default().as_bytes()).map(decode).collect())
+        let well_formed = |pair: &&str| !pair.contains(';') && escapes_are_whole(pair);
+        let pairs = query.unwrap_or_default().split('&').filter(well_formed);
+        Query(pairs.flat_map(|pair| form_urlencoded::parse(pair.as_bytes()).map(decode)).collect())
     }
 
     /// The first value of a parameter.

@@ -142,7 +142,10 @@ where
         if !call.info.is_resource {
             return documents::answer(&call);
         }
-        let reads = matches!(parts.method, Method::GET | Method::HEAD);
+        if parts.method == Method::HEAD {
+            return Err(Status::failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource"));
+        }
+        let reads = parts.method == Method::GET;
         let bytes = if reads { Bytes::new() } else { body::read(body).await? };
         handle::resource(&call, bytes).await
     };

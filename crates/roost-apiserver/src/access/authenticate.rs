@@ -74,8 +74,9 @@ fn by_certificate(
 /// The token of an `Authorization: Bearer` header.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.trim().split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+    let mut words = value.trim().splitn(3, ' ');
+    let (scheme, token) = (words.next()?, words.next()?);
+    (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
 fn by_token(cluster: &Cluster, token: &str) -> Result<User, Status> {

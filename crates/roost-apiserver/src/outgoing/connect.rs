@@ -108,5 +108,17 @@ async fn dial(address: SocketAddr) -> Result<TcpStream, String> {
 
 /// What went wrong on an open connection.
 pub(super) fn words(error: &hyper::Error) -> String {
-    if error.is_incomplete_message() || error.is_closed() { "EOF".into() } else { error.to_string() }
+    use std::io::ErrorKind;
+    if error.is_incomplete_message() || error.is_closed() {
+        return "EOF".into();
+    }
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        match cause.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
+            Some(ErrorKind::UnexpectedEof | ErrorKind::NotConnected | ErrorKind::BrokenPipe) => return "EOF".into(),
+            Some(ErrorKind::ConnectionReset) => return "read: connection reset by peer".into(),
+            _ => source = cause.source(),
+        }
+    }
+    error.to_string()
 }

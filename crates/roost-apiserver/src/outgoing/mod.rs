@@ -2,6 +2,7 @@
 //!
 //! A call has a deadline and a largest answer. Connections are kept for the next call to the same place, a few each.
 
+mod answer;
 mod connect;
 mod pool;
 mod resolve;
@@ -12,12 +13,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
+use http::response::Parts;
 use http::{Method, Request};
 use http_body_util::{BodyExt as _, Full, Limited};
-use roost_admission::webhook::{Address, Client, response_words};
+use roost_admission::webhook::{Address, Client};
 
 use crate::cluster::Cluster;
 use connect::Endpoint;
+pub(crate) use answer::read_object;
 pub(crate) use pool::Pool;
 
 /// The largest answer that is read: more than any object may have, patched or converted by the list.
@@ -71,10 +74,7 @@ pub(crate) async fn post(
     let endpoint = Endpoint::of(client, timeout).map_err(CallError::Client)?;
     let transport = |why: String| CallError::Transport { url: endpoint.url.clone(), why };
     match tokio::time::timeout(timeout, exchange(cluster, caller, client, &endpoint, body)).await {
-        Ok(Ok((200..=206, bytes))) => Ok(bytes),
-        Ok(Ok((code, bytes))) => {
-            Err(CallError::Response(response_words(code, String::from_utf8_lossy(&bytes).trim())))
-        }
+        Ok(Ok((parts, bytes))) => answer::body_of(&parts, bytes).map_err(CallError::Response),
         Ok(Err(why)) => Err(transport(why)),
         Err(_) => Err(transport("context deadline exceeded".into())),
     }
@@ -86,7 +86,7 @@ async fn exchange(
     client: &Client,
     endpoint: &Endpoint,
     body: Bytes,
-) -> Result<(u16, Bytes), String> {
+) -> Result<(Parts, Bytes), String> {
     let pool = &cluster.policies.connections;
     // A kept connection may have been closed at the other end meanwhile: then the call is made on a new one.
     while let Some(mut connection) = pool.take(client) {
@@ -126,10 +126,10 @@ fn request(caller: Caller, endpoint: &Endpoint, body: Bytes) -> Request<Full<Byt
     request
 }
 
-async fn read(response: http::Response<hyper::body::Incoming>) -> Result<(u16, Bytes), String> {
-    let code = response.status().as_u16();
-    let collected = Limited::new(response.into_body(), MAX_ANSWER_BYTES).collect().await;
-    collected.map(|body| (code, body.to_bytes())).map_err(|error| error.to_string())
+async fn read(response: http::Response<hyper::body::Incoming>) -> Result<(Parts, Bytes), String> {
+    let (parts, body) = response.into_parts();
+    let collected = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
+    collected.map(|body| (parts, body.to_bytes())).map_err(|error| error.to_string())
 }
 
 /// The name that an address is known by to TLS.

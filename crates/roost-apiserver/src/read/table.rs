@@ -28,7 +28,9 @@ impl Include {
             "Object" => Ok(Include::Object),
             other => {
                 let quoted = roost_object::field::quote(other);
-                Err(Status::bad_request(format!("unrecognized includeObject value: {quoted}")))
+                Err(Status::bad_request(format!(
+                    "Unable to convert to Table as requested: includeObject: Invalid value: {quoted}: must be 'Metadata', 'Object', 'None', or empty"
+                )))
             }
         }
     }
@@ -45,6 +47,12 @@ pub(crate) fn present(
     let view = match format.view {
         View::Object => object,
         View::Metadata => metadata_object(format, &object),
+        View::MetadataList => {
+            let kind = go_kind(resource, "");
+            return Err(not_as_asked(format!(
+                "you requested PartialObjectMetadataList, but the requested object is not a list ({kind})"
+            )));
+        }
         View::Table => {
             let meta = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
             table(resource, format, Include::parse(call)?, meta, &[object], true)
@@ -70,12 +78,33 @@ pub(crate) fn present_list(
             json!({"apiVersion": resource.api_version, "kind": resource.list_kind, "metadata": meta.to_value(), "items": objects})
         }
         View::Metadata => {
+            let kind = go_kind(resource, "List");
+            return Err(not_as_asked(format!(
+                "you requested PartialObjectMetadata, but the requested object is a list ({kind})"
+            )));
+        }
+        View::MetadataList => {
             let items: Vec<Value> = objects.iter().map(|object| metadata_object(format, object)).collect();
             json!({"apiVersion": format!("meta.k8s.io/{}", format.view_version), "kind": "PartialObjectMetadataList", "metadata": meta.to_value(), "items": items})
         }
         View::Table => table(resource, format, Include::parse(call)?, meta.to_value(), &objects, true),
     };
     Ok(respond::object(200, format, &view))
+}
+
+fn not_as_asked(message: String) -> Status {
+    Status::failure(406, "NotAcceptable", message)
+}
+
+/// The Go type that stock would name.
+fn go_kind(resource: &Resource, suffix: &str) -> String {
+    match &resource.origin {
+        Origin::Custom(_) => format!("*unstructured.Unstructured{suffix}"),
+        Origin::BuiltIn(..) => {
+            let package = if resource.group.is_empty() { "core" } else { resource.group.split('.').next().unwrap_or_default() };
+            format!("*{package}.{}{suffix}", resource.kind)
+        }
+    }
 }
 
 fn drop_type(object: &mut Value) {

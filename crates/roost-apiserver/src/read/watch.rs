@@ -224,7 +224,7 @@ impl Watcher {
     fn write(&mut self, out: &mut BytesMut, kind: &str, object: Value) {
         let view = match self.format.view {
             View::Object => object,
-            View::Metadata => metadata_object(&self.format, &object),
+            View::Metadata | View::MetadataList => metadata_object(&self.format, &object),
             View::Table => {
                 let meta = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
                 let headers = !std::mem::replace(&mut self.headers_sent, true);
@@ -243,7 +243,7 @@ impl Watcher {
         let object = json!({"apiVersion": self.resource.api_version, "kind": self.resource.kind, "metadata": metadata});
         let view = match self.format.view {
             View::Object => self.cluster.fill_required(&self.resource, object),
-            View::Metadata => metadata_object(&self.format, &object),
+            View::Metadata | View::MetadataList => metadata_object(&self.format, &object),
             View::Table => {
                 let meta = json!({"resourceVersion": revision.to_string()});
                 let headers = !std::mem::replace(&mut self.headers_sent, true);

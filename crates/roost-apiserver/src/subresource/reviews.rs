@@ -16,13 +16,17 @@ use crate::options::{WriteKind, WriteOptions};
 use crate::resource::Resource;
 use crate::respond::{self, Body};
 use crate::tokens;
+use crate::write::{Target, match_namespace, track};
 
 /// Answers a review.
 pub(super) fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
     let cluster = &call.cluster;
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
-    let body = decode_as(call, bytes, &resource.api_version, &resource.kind, &options)?;
+    let mut body = decode_as(call, bytes, &resource.api_version, &resource.kind, &options)?;
+    let target = Target { call, resource, namespace: &call.info.namespace, name: "", subresource: "" };
+    match_namespace(&target, &mut body)?;
+    track(&target, None, &mut body, &call.manager_or_agent(&options.field_manager));
     let mut answer = body.clone();
     match resource.kind.as_str() {
         "TokenReview" => {
