@@ -1,6 +1,8 @@
 //! Request bodies: read with a limit, decoded with the caller's care for unknown fields.
 
 use std::borrow::Cow;
+use std::pin::Pin;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
@@ -20,20 +22,60 @@ pub(crate) const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
 /// Where stock's built-in kinds are registered; its messages name it.
 const SCHEME: &str = "pkg/runtime/scheme.go:111";
 
-/// Reads a whole body, or refuses one that is too large.
-pub(crate) async fn read<B>(body: B) -> Result<Bytes, Status>
+/// The most that is read of a body that nobody wants, so that its sender gets to read the answer.
+const MAX_DRAINED_BYTES: usize = 128 * 1024 * 1024;
+
+/// How long a body that nobody wants is read.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// A body that may be left unread.
+pub(crate) struct Unread<B: http_body::Body<Data = Bytes> + Send + 'static> {
+    body: Option<Pin<Box<B>>>,
+}
+
+impl<B> Unread<B>
 where
-    B: http_body::Body<Data = Bytes> + Send,
+    B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let limit = || Status::too_large(&format!("limit is {MAX_BODY_BYTES}"));
-    if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
-        return Err(limit());
+    /// A body of which nothing was read.
+    pub(crate) fn new(body: B) -> Unread<B> {
+        Unread { body: (!body.is_end_stream()).then(|| Box::pin(body)) }
     }
-    match Limited::new(body, MAX_BODY_BYTES).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(limit()),
-        Err(error) => Err(Status::bad_request(format!("error reading the request body: {error}"))),
+
+    /// Reads the whole body, or refuses one that is too large.
+    pub(crate) async fn read(&mut self) -> Result<Bytes, Status> {
+        let limit = || Status::too_large(&format!("limit is {MAX_BODY_BYTES}"));
+        let Some(body) = &mut self.body else { return Ok(Bytes::new()) };
+        if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
+            return Err(limit());
+        }
+        match Limited::new(body.as_mut(), MAX_BODY_BYTES).collect().await {
+            Ok(collected) => {
+                self.body = None;
+                Ok(collected.to_bytes())
+            }
+            Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(limit()),
+            Err(error) => {
+                self.body = None;
+                Err(Status::bad_request(format!("error reading the request body: {error}")))
+            }
+        }
+    }
+
+    /// Reads what is left beside the answer. A connection that is closed while its client still sends is reset, and
+    /// the client would lose the answer with it.
+    pub(crate) fn drain(self) {
+        let Some(mut body) = self.body else { return };
+        tokio::spawn(tokio::time::timeout(DRAIN_TIMEOUT, async move {
+            let mut drained = 0;
+            while let Some(Ok(frame)) = body.frame().await {
+                drained += frame.data_ref().map_or(0, Bytes::len);
+                if drained > MAX_DRAINED_BYTES {
+                    return;
+                }
+            }
+        }));
     }
 }
 

@@ -76,9 +76,15 @@ where
     let uri = parts.uri.to_string();
     let mut account = Account::default();
     let headers = parts.headers.clone();
-    let outcome = serve(&cluster, parts, body, query, &info, &mut account).await;
+    let mut body = body::Unread::new(body);
+    let closable = parts.version < http::Version::HTTP_2;
+    let outcome = serve(&cluster, parts, &mut body, query, &info, &mut account).await;
     let mut response = outcome.unwrap_or_else(|status| respond::status(&status, &format));
     let code = response.status().as_u16();
+    if account.too_large && closable {
+        response.headers_mut().insert(http::header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    body.drain();
     response.headers_mut().insert("audit-id", HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("")));
     let known = info.is_resource && code != 404;
     let (group, resource) = if known { (info.group.as_str(), info.resource.as_str()) } else { ("", "") };
@@ -101,12 +107,14 @@ struct Account {
     user: Option<User>,
     impersonator: Option<User>,
     annotations: BTreeMap<String, String>,
+    /// Whether the body was larger than any may be, after which stock ends the connection.
+    too_large: bool,
 }
 
 async fn serve<B>(
     cluster: &Arc<Cluster>,
     parts: http::request::Parts,
-    body: B,
+    body: &mut body::Unread<B>,
     query: Query,
     info: &RequestInfo,
     account: &mut Account,
@@ -146,7 +154,11 @@ where
             return Err(Status::failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource"));
         }
         let reads = parts.method == Method::GET;
-        let bytes = if reads { Bytes::new() } else { body::read(body).await? };
+        let bytes = if reads {
+            Bytes::new()
+        } else {
+            body.read().await.inspect_err(|status| account.too_large = status.code == 413)?
+        };
         handle::resource(&call, bytes).await
     };
     let mut response = match tokio::time::timeout(REQUEST_TIMEOUT, work).await {
