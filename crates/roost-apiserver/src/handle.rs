@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use http::Response;
+use roost_object::selector::FieldSelector;
 use roost_object::status::Details;
 use roost_object::{GroupVersionKind, Map, Status, Value};
 
@@ -83,12 +84,22 @@ fn warn_of_deprecation(call: &Call, resource: &Resource) {
     }
 }
 
-/// The deprecated `/watch/…/name` watches one object.
+/// The deprecated `/watch/…/name` watches one object, and no selector can make it another one: the caller was only
+/// asked whether they may watch the one that is named.
 fn watch_of_one(call: &Call, mut options: ListOptions) -> Result<ListOptions, Status> {
-    if call.info.watch_prefix && !call.info.name.is_empty() && options.field_selector.is_empty() {
-        options.field_selector = format!("metadata.name={}", call.info.name);
+    let name = &call.info.name;
+    if !call.info.watch_prefix || name.is_empty() {
+        return Ok(options);
     }
-    Ok(options)
+    if options.field_selector.is_empty() {
+        options.field_selector = format!("metadata.name={name}");
+        return Ok(options);
+    }
+    let selector = FieldSelector::parse(&options.field_selector).ok();
+    match selector.as_ref().and_then(|selector| selector.requires_exact_match("metadata.name")) {
+        Some(selected) if selected == name => Ok(options),
+        _ => Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name")),
+    }
 }
 
 /// Whether the path has the form of the resource's scope, and its subresource exists.
@@ -102,6 +113,9 @@ fn is_routed(resource: &Resource, call: &Call) -> bool {
     };
     let subresource_fits = info.subresource.is_empty() || resource.has_subresource(&info.subresource);
     let rest_fits = info.rest.is_empty() || info.subresource == "proxy";
+    if info.watch_prefix && !info.subresource.is_empty() {
+        return false;
+    }
     scope_fits && subresource_fits && rest_fits
 }
 
