@@ -150,7 +150,8 @@ pub fn find(rules: &[Rule], subject: &Subject<'_>, equivalents: Option<&[Equival
                 resource: &equivalent.resource,
                 ..*subject
             };
-            let same = (other.group, other.version, other.resource) == (subject.group, subject.version, subject.resource);
+            let same =
+                (other.group, other.version, other.resource) == (subject.group, subject.version, subject.resource);
             !same && rule.matches(&other)
         });
         found.map(Match::As)

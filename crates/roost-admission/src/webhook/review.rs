@@ -41,9 +41,7 @@ pub struct Review<'a> {
 
 /// Builds the body of a review.
 pub fn review(review: Review<'_>) -> Value {
-    let typed = |[group, version, name]: [&str; 3], last: &str| {
-        json!({"group": group, "version": version, last: name})
-    };
+    let typed = |[group, version, name]: [&str; 3], last: &str| json!({"group": group, "version": version, last: name});
     let mut request = Map::new();
     request.insert("uid".into(), review.uid.into());
     request.insert("kind".into(), typed(review.kind, "kind"));

@@ -45,8 +45,10 @@ pub fn response_words(code: u16, body: &str) -> String {
         422 => "the server rejected our request due to an error in our request".into(),
         429 => "the server has received too many requests and has asked us to try again later".into(),
         503 => "the server is currently unable to handle the request".into(),
-        504 => "the server was unable to return a response in the time allotted, but may still be processing the request"
-            .into(),
+        504 => {
+            "the server was unable to return a response in the time allotted, but may still be processing the request"
+                .into()
+        }
         500.. => format!("an error on the server ({}) has prevented the request from succeeding", quote(body)),
         _ => format!("the server responded with the status code {code} but did not return more information"),
     }

@@ -22,7 +22,6 @@ use roost_object::{Status, Value};
 
 pub(crate) use policies::Policies;
 pub(crate) use quota::{Admitted, refresh as refresh_quotas};
-pub(crate) use topology::complete_binding;
 
 use crate::options::DeleteOptions;
 use crate::write::{Target, metadata_text};
@@ -48,9 +47,24 @@ pub(crate) struct Attributes<'a> {
     pub(crate) dry_run: bool,
     /// How a delete is to be done.
     pub(crate) deletion: Option<&'a DeleteOptions>,
+    /// What is done instead of storing what is sent.
+    pub(crate) action: Option<&'a Action<'a>>,
+}
+
+/// What is done to an object without storing what is sent: a binding, an eviction, a token, a review, a connection.
+pub(crate) struct Action<'a> {
+    /// `CREATE` or `CONNECT`.
+    pub(crate) operation: &'a str,
+    /// Group, version and kind of what is sent.
+    pub(crate) kind: [&'a str; 3],
 }
 
 impl Attributes<'_> {
+    /// Whether nobody is asked about the write: it configures admission itself, or it follows from an admitted action.
+    fn is_exempt(&self) -> bool {
+        self.subject().is_exempt() || self.action.is_none() && matches!(self.target.subresource, "binding" | "eviction")
+    }
+
     /// Whether the write is about a built-in resource itself, not a subresource.
     pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
         self.target.subresource.is_empty() && self.target.resource.is(group, plural)
@@ -66,7 +80,7 @@ impl Attributes<'_> {
 
 /// Completes an object before it is validated.
 pub(crate) async fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Status> {
-    let exempt = attributes.subject().is_exempt();
+    let exempt = attributes.is_exempt();
     let mut rounds = webhook::Rounds::default();
     loop {
         complete(attributes, object).await?;
@@ -97,13 +111,39 @@ async fn complete(attributes: &Attributes<'_>, object: &mut Value) -> Result<(),
     Ok(())
 }
 
+/// Admits an action. What is sent may be changed.
+pub(crate) async fn admit(
+    target: Target<'_>,
+    action: &Action<'_>,
+    sent: &mut Value,
+    dry_run: bool,
+) -> Result<(), Status> {
+    let attributes =
+        Attributes { target, verb: Verb::Create, old: None, dry_run, deletion: None, action: Some(action) };
+    if target.resource.namespaced && !target.namespace.is_empty() && metadata_text(sent, "namespace").is_empty() {
+        crate::write::metadata_mut(sent).insert("namespace".into(), target.namespace.into());
+    }
+    let mut rounds = webhook::Rounds::default();
+    loop {
+        lifecycle::check(&attributes, sent)?;
+        crate::node::restrict(&attributes, Some(sent))?;
+        topology::complete_binding(&attributes, sent);
+        webhook::mutate(&attributes, sent, &mut rounds).await?;
+        if rounds.second || !rounds.changed {
+            break;
+        }
+        rounds.second = true;
+    }
+    webhook::validate(&attributes, sent).await
+}
+
 /// Refuses an object that is valid but not wanted. For a delete, `object` is null and the old one counts.
 pub(crate) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<Admitted, Status> {
-    let exempt = attributes.subject().is_exempt();
+    let exempt = attributes.is_exempt();
     if attributes.verb == Verb::Delete {
         lifecycle::check(attributes, object)?;
-        crate::node::restrict(attributes, None)?;
         if !exempt {
+            crate::node::restrict(attributes, None)?;
             webhook::mutate(attributes, &mut Value::Null, &mut webhook::Rounds::default()).await?;
         }
     }

@@ -9,16 +9,20 @@ use roost_object::{Map, Status, Value, group};
 use super::{Attributes, Verb};
 use crate::options::Propagation;
 use crate::resource::{Origin, Resource};
-use crate::write::apply_defaults;
+use crate::subresource::scale;
+use crate::write::{apply_defaults, convert_from_storage};
+
+/// The kind of the scale of anything.
+const SCALE: [&str; 3] = ["autoscaling", "v1", "Scale"];
 
 /// Group, version and kind.
 pub(super) type Kind = [String; 3];
 
 impl Attributes<'_> {
     /// `CREATE`, `UPDATE` or `DELETE`.
-    pub(super) fn operation(&self) -> &'static str {
+    pub(super) fn operation(&self) -> &str {
         match self.verb {
-            Verb::Create => "CREATE",
+            Verb::Create => self.action.map_or("CREATE", |action| action.operation),
             Verb::Update => "UPDATE",
             Verb::Delete => "DELETE",
         }
@@ -55,7 +59,17 @@ impl Attributes<'_> {
     /// The kind that the request is about.
     pub(super) fn kind(&self) -> Kind {
         let resource = self.target.resource;
-        [resource.group.clone(), resource.version.clone(), resource.kind.clone()]
+        self.kind_as(&resource.group, &resource.version, &resource.kind)
+    }
+
+    /// The kind of what is sent through a version of the resource: a scale is a scale in all of them.
+    pub(super) fn kind_as(&self, group: &str, version: &str, kind: &str) -> Kind {
+        let kind = match self.action {
+            Some(action) => action.kind,
+            None if self.target.subresource == "scale" => SCALE,
+            None => [group, version, kind],
+        };
+        kind.map(str::to_owned)
     }
 
     /// The versions and groups under which the same objects are served, this one among them.
@@ -76,13 +90,27 @@ impl Attributes<'_> {
         all.iter().filter(|other| place(other) == place(resource)).map(|other| equivalent(other)).collect()
     }
 
-    /// An object, which is in the stored version, in another one.
+    /// An object, which is in the stored version, as the given kind: in another version, or as its scale.
     pub(super) fn convert(&self, object: &Value, [group_name, version, _]: &Kind) -> Result<Value, Status> {
+        let resource = self.target.resource;
+        if self.action.is_some() {
+            return Ok(object.clone());
+        }
+        if self.target.subresource == "scale" {
+            let served = convert_from_storage(resource, object.clone())?;
+            return Ok(scale::of(resource, &served).unwrap_or(Value::Null));
+        }
         let wanted = group::api_version(group_name, version);
         let mut object = object.clone();
-        match &self.target.resource.origin {
-            Origin::BuiltIn(..) => roost_kinds::convert(object, &self.target.resource.storage_api_version(), &wanted)
-                .map_err(|error| Status::internal(error.to_string())),
+        match &resource.origin {
+            Origin::BuiltIn(..) if wanted == resource.storage_api_version() && wanted == resource.api_version => {
+                Ok(object)
+            }
+            Origin::BuiltIn(..) => {
+                let object = roost_kinds::convert(object, &resource.storage_api_version(), &wanted)
+                    .map_err(|error| Status::internal(error.to_string()))?;
+                as_kind(object)
+            }
             Origin::Custom(_) => {
                 object["apiVersion"] = wanted.into();
                 Ok(object)
@@ -90,28 +118,31 @@ impl Attributes<'_> {
         }
     }
 
-    /// An object that was changed from outside, from the version it is in back to the stored one: it gets the form of
-    /// its kind, and its defaults.
-    pub(super) fn convert_back(&self, object: Value, [group_name, version, _]: &Kind) -> Result<Value, Status> {
+    /// What was changed from outside, from the kind it is in back to the stored object: it gets the form of its kind,
+    /// and its defaults.
+    pub(super) fn convert_back(&self, changed: Value, [group_name, version, _]: &Kind, current: &Value) -> Result<Value, Status> {
         let resource = self.target.resource;
-        let given = group::api_version(group_name, version);
+        if self.action.is_some() {
+            return as_kind(changed);
+        }
+        if self.target.subresource == "scale" {
+            let mut object = current.clone();
+            scale::set_replicas(resource, &mut object, &as_kind(changed)?);
+            return Ok(object);
+        }
         match &resource.origin {
             Origin::BuiltIn(..) => {
                 let cluster = &self.target.call.cluster;
                 let served = cluster.resource(group_name, version, &resource.plural);
                 let served = served.unwrap_or_else(|| Arc::clone(resource));
-                let mut object = match &served.origin {
-                    Origin::BuiltIn(built_in, _) => roost_kinds::json::decode(object, built_in.ty)
-                        .map(|decoded| decoded.value)
-                        .map_err(|error| Status::internal(error.to_string()))?,
-                    Origin::Custom(_) => object,
-                };
+                let mut object = as_kind(changed)?;
                 apply_defaults(&served, &mut object);
+                let given = group::api_version(group_name, version);
                 roost_kinds::convert(object, &given, &resource.storage_api_version())
                     .map_err(|error| Status::internal(error.to_string()))
             }
             Origin::Custom(_) => {
-                let mut object = object;
+                let mut object = changed;
                 apply_defaults(resource, &mut object);
                 object["apiVersion"] = resource.storage_api_version().into();
                 Ok(object)
@@ -121,6 +152,9 @@ impl Attributes<'_> {
 
     /// The options of the request, as an object of their own kind.
     pub(super) fn options(&self) -> Value {
+        if self.operation() == "CONNECT" {
+            return Value::Null;
+        }
         let mut options = Map::new();
         let mut set = |name: &str, value: Value| {
             options.insert(name.to_owned(), value);
@@ -167,6 +201,17 @@ impl Attributes<'_> {
             }
         }
         Value::Object(options)
+    }
+}
+
+/// Gives a built-in object the form of its kind, as a decoder would.
+fn as_kind(object: Value) -> Result<Value, Status> {
+    let text = |name: &str| object[name].as_str().unwrap_or_default();
+    match roost_kinds::type_of(text("apiVersion"), text("kind")) {
+        Some(ty) => roost_kinds::json::decode(object, ty)
+            .map(|decoded| decoded.value)
+            .map_err(|error| Status::internal(error.to_string())),
+        None => Ok(object),
     }
 }
 

@@ -20,11 +20,13 @@ pub(super) fn complete(attributes: &Attributes<'_>, pod: &mut Value) {
 }
 
 /// Labels a binding, whose labels the pod gets, with the zone and region of its node.
-pub(crate) fn complete_binding(cluster: &Cluster, binding: &mut Value) {
-    if binding["target"]["kind"] != "Node" {
+pub(super) fn complete_binding(attributes: &Attributes<'_>, binding: &mut Value) {
+    let target = &attributes.target;
+    if !target.resource.is("", "pods") || target.subresource != "binding" || binding["target"]["kind"] != "Node" {
         return;
     }
-    let labels = labels_of(cluster, binding["target"]["name"].as_str().unwrap_or_default());
+    let node = binding["target"]["name"].as_str().unwrap_or_default();
+    let labels = labels_of(&target.call.cluster, node);
     add(binding, labels);
 }
 

@@ -3,11 +3,12 @@
 use std::sync::{Arc, LazyLock};
 
 use parking_lot::Mutex;
-use roost_pki::{Certificate, CertificateBundle};
+use roost_pki::Certificate;
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
 
 /// Where systems keep the authorities that they trust.
@@ -39,23 +40,19 @@ pub(super) fn client_config(authorities: &str) -> Result<Arc<ClientConfig>, Stri
 }
 
 fn build(authorities: &str) -> Result<ClientConfig, String> {
-    let unreadable = || "unable to load root certificates: unable to parse bytes as PEM block".to_owned();
-    let text = if authorities.trim().is_empty() {
-        SYSTEM_BUNDLES.iter().find_map(|path| std::fs::read_to_string(path).ok()).unwrap_or_default()
-    } else {
-        authorities.to_owned()
-    };
-    let bundle = CertificateBundle::from_pem(&text).map_err(|_| unreadable())?;
+    let own = !authorities.trim().is_empty();
+    let system = || SYSTEM_BUNDLES.iter().find_map(|path| std::fs::read(path).ok()).unwrap_or_default();
+    let text = if own { authorities.as_bytes().to_vec() } else { system() };
+    let listed: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&text).filter_map(Result::ok).collect();
     let mut roots = RootCertStore::empty();
-    for certificate in bundle.certificates() {
-        // What cannot be an anchor vouches for nobody.
-        let _ = roots.add(certificate.to_tls());
-    }
-    if roots.is_empty() && !authorities.trim().is_empty() {
-        return Err(unreadable());
+    roots.add_parsable_certificates(listed.iter().cloned());
+    if roots.is_empty() && own {
+        return Err("unable to load root certificates: unable to parse bytes as PEM block".to_owned());
     }
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let verifier = TrustedServer::new(roots, bundle, Arc::clone(&provider))?;
+    // Only those of a configuration are looked at one by one: nobody shows an authority of the system.
+    let listed = if own { listed } else { Vec::new() };
+    let verifier = TrustedServer::new(roots, listed, Arc::clone(&provider))?;
     let mut config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(|error| error.to_string())?
@@ -71,14 +68,14 @@ fn build(authorities: &str) -> Result<ClientConfig, String> {
 #[derive(Debug)]
 struct TrustedServer {
     usual: Option<Arc<WebPkiServerVerifier>>,
-    listed: CertificateBundle,
+    listed: Vec<CertificateDer<'static>>,
     provider: Arc<rustls::crypto::CryptoProvider>,
 }
 
 impl TrustedServer {
     fn new(
         roots: RootCertStore,
-        listed: CertificateBundle,
+        listed: Vec<CertificateDer<'static>>,
         provider: Arc<rustls::crypto::CryptoProvider>,
     ) -> Result<Self, String> {
         let usual = if roots.is_empty() {
@@ -88,10 +85,6 @@ impl TrustedServer {
             Some(builder.build().map_err(|error| error.to_string())?)
         };
         Ok(Self { usual, listed, provider })
-    }
-
-    fn is_listed(&self, shown: &CertificateDer<'_>) -> Option<&Certificate> {
-        self.listed.certificates().iter().find(|certificate| certificate.der() == shown.as_ref())
     }
 }
 
@@ -104,7 +97,8 @@ impl ServerCertVerifier for TrustedServer {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        if let Some(certificate) = self.is_listed(end_entity) {
+        let listed = self.listed.iter().any(|certificate| certificate.as_ref() == end_entity.as_ref());
+        if let (true, Ok(certificate)) = (listed, Certificate::from_der(end_entity)) {
             rustls::client::verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
             let time = jiff::Timestamp::from_second(now.as_secs() as i64).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
             if certificate.is_valid_at(time) {
@@ -171,6 +165,8 @@ pub(super) fn words(error: &std::io::Error, host: &str) -> String {
             CertificateError::Expired | CertificateError::NotValidYet => {
                 x509("certificate has expired or is not yet valid".into())
             }
+            // An authority's own certificate that nobody listed.
+            CertificateError::Other(_) => x509("certificate signed by unknown authority".into()),
             other => x509(other.to_string()),
         },
         rustls::Error::InvalidMessage(_) => "tls: first record does not look like a TLS handshake".into(),

@@ -7,6 +7,7 @@ use roost_object::{Status, Value};
 use serde_json::json;
 
 use super::decode_as;
+use crate::admission::{self, Action};
 use crate::call::Call;
 use crate::clock;
 use crate::negotiate::{self, BUILT_IN, Format};
@@ -19,12 +20,13 @@ pub(super) async fn create(call: &Call, bytes: &Bytes) -> Result<Response<Body>,
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
     let mut binding = decode_as(call, bytes, "v1", "Binding", &options)?;
-    crate::admission::complete_binding(&call.cluster, &mut binding);
-    let name = if call.info.name.is_empty() { metadata_text(&binding, "name") } else { &call.info.name };
-    let node = binding["target"]["name"].as_str().unwrap_or_default();
-    check(&binding, name)?;
+    let name = if call.info.name.is_empty() { metadata_text(&binding, "name") } else { &call.info.name }.to_owned();
     let pods = call.cluster.resource("", "v1", "pods").ok_or_else(Status::unknown_path)?;
-    let target = Target { call, resource: &pods, namespace: &call.info.namespace, name, subresource: "binding" };
+    let target = Target { call, resource: &pods, namespace: &call.info.namespace, name: &name, subresource: "binding" };
+    let action = Action { operation: "CREATE", kind: ["", "v1", "Binding"] };
+    admission::admit(target, &action, &mut binding, options.dry_run).await?;
+    let node = binding["target"]["name"].as_str().unwrap_or_default();
+    check(&binding, &name)?;
     let now = clock::now_text();
     let transform = |live: &Value| bind(&target, live, &binding, node, &now);
     let change = Change { kind: ChangeKind::Patch, transform: &transform, create: false };

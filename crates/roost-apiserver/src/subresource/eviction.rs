@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::binding::created;
 use super::decode_as;
+use crate::admission::{self, Action};
 use crate::call::Call;
 use crate::clock;
 use crate::negotiate::{self, BUILT_IN};
@@ -24,12 +25,15 @@ pub(super) async fn create(call: &Call, pods: &Arc<Resource>, bytes: &Bytes) -> 
     let info = &call.info;
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
-    let eviction = decode_as(call, bytes, "policy/v1", "Eviction", &options)?;
+    let mut eviction = decode_as(call, bytes, "policy/v1", "Eviction", &options)?;
+    let target =
+        Target { call, resource: pods, namespace: &info.namespace, name: &info.name, subresource: "eviction" };
+    let action = Action { operation: "CREATE", kind: ["policy", "v1", "Eviction"] };
+    admission::admit(target, &action, &mut eviction, options.dry_run).await?;
     let name = metadata_text(&eviction, "name");
     if !name.is_empty() && name != info.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
     }
-    let target = Target { call, resource: pods, namespace: &info.namespace, name: &info.name, subresource: "" };
     let (pod, _) = target.read()?.ok_or_else(|| target.not_found())?;
     let mut delete = DeleteOptions::parse(&call.query, eviction.get("deleteOptions"))?;
     delete.dry_run |= options.dry_run;

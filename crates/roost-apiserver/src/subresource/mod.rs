@@ -3,7 +3,7 @@
 mod binding;
 mod eviction;
 mod reviews;
-mod scale;
+pub(crate) mod scale;
 mod token;
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(crate) async fn handle(
         }
         ("", "componentstatuses", "") => Some(reviews::component_statuses(call)),
         ("authorization.k8s.io" | "authentication.k8s.io", _, "") if info.verb == "create" => {
-            Some(reviews::create(call, resource, body))
+            Some(reviews::create(call, resource, body).await)
         }
         _ => None,
     }

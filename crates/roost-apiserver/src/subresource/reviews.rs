@@ -10,6 +10,7 @@ use roost_object::{Status, Value};
 use serde_json::json;
 
 use super::decode_as;
+use crate::admission::{self, Action};
 use crate::call::Call;
 use crate::negotiate::{self, BUILT_IN};
 use crate::options::{WriteKind, WriteOptions};
@@ -19,7 +20,7 @@ use crate::tokens;
 use crate::write::{Target, match_namespace, track};
 
 /// Answers a review.
-pub(super) fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
+pub(super) async fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
     let cluster = &call.cluster;
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
@@ -27,6 +28,8 @@ pub(super) fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes) -> Re
     let target = Target { call, resource, namespace: &call.info.namespace, name: "", subresource: "" };
     match_namespace(&target, &mut body)?;
     track(&target, None, &mut body, &call.manager_or_agent(&options.field_manager));
+    let action = Action { operation: "CREATE", kind: [&resource.group, &resource.version, &resource.kind] };
+    admission::admit(target, &action, &mut body, options.dry_run).await?;
     let mut answer = body.clone();
     match resource.kind.as_str() {
         "TokenReview" => {

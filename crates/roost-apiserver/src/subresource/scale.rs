@@ -139,6 +139,18 @@ fn check_replicas(scale: &Value) -> Result<(), Status> {
     }
 }
 
+/// The scale of an object in the served version, where its kind has one.
+pub(crate) fn of(resource: &Resource, object: &Value) -> Option<Value> {
+    Paths::of(resource).map(|paths| scale_of(&paths, object))
+}
+
+/// Takes over the replicas of a scale.
+pub(crate) fn set_replicas(resource: &Resource, object: &mut Value, scale: &Value) {
+    if let Some(paths) = Paths::of(resource) {
+        set(object, &paths.spec, scale["spec"].get("replicas").cloned().unwrap_or_else(|| 0.into()));
+    }
+}
+
 /// An object's scale.
 fn scale_of(paths: &Paths, object: &Value) -> Value {
     let mut metadata = Map::new();

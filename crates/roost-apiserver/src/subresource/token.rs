@@ -9,12 +9,14 @@ use roost_access::token::{BoundReference, TokenRequest, TokenRequestSettings};
 use roost_object::{GroupResource, Status, Value};
 
 use super::decode_as;
+use crate::admission::{self, Action};
 use crate::call::Call;
 use crate::negotiate::{self, BUILT_IN};
 use crate::options::{WriteKind, WriteOptions};
 use crate::resource::Resource;
 use crate::respond::{self, Body};
 use crate::tokens;
+use crate::write::Target;
 
 /// Issues a token.
 pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
@@ -22,7 +24,11 @@ pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes)
     let cluster = &call.cluster;
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
-    let body = decode_as(call, bytes, "authentication.k8s.io/v1", "TokenRequest", &options)?;
+    let mut body = decode_as(call, bytes, "authentication.k8s.io/v1", "TokenRequest", &options)?;
+    let target =
+        Target { call, resource: accounts, namespace: &info.namespace, name: &info.name, subresource: "token" };
+    let action = Action { operation: "CREATE", kind: ["authentication.k8s.io", "v1", "TokenRequest"] };
+    admission::admit(target, &action, &mut body, options.dry_run).await?;
     let account = cluster
         .find("", "serviceaccounts", &info.namespace, &info.name)
         .ok_or_else(|| Status::not_found(&accounts.group_resource(), &info.name))?;

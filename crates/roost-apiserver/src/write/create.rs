@@ -36,7 +36,7 @@ pub(crate) async fn create_prepared(
     options: &WriteOptions,
 ) -> Result<Value, Status> {
     let mut object = object;
-    let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None };
+    let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
     admission::mutate(&attributes, &mut object).await?;
     let mut tries = 0;
     loop {
@@ -81,7 +81,7 @@ async fn commit_new(
     allocated: &[Write],
     options: &WriteOptions,
 ) -> Result<Option<Revision>, Status> {
-    let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None };
+    let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
     let admitted = admission::validate(&attributes, object).await?;
     if object["metadata"].get("resourceVersion").is_some() {
         return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));

@@ -88,7 +88,7 @@ async fn attempt(
         ownership::track(&target, Some(&live), &mut new, &manager);
     }
     let mut new = steps::convert_to_storage(target.resource, new)?;
-    let attributes = Attributes { target, verb: Verb::Update, old: Some(old), dry_run: options.dry_run, deletion: None };
+    let attributes = Attributes { target, verb: Verb::Update, old: Some(old), dry_run: options.dry_run, deletion: None, action: None };
     admission::mutate(&attributes, &mut new).await?;
     match_namespace(&target, &mut new)?;
     let allocated = allocate::before_update(&target, &mut new, old, options.dry_run)?;

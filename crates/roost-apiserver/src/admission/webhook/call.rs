@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use roost_admission::webhook::{Answer, Review, Webhook, denied, dry_run_unsupported, failed, review};
-use roost_object::{Status, Value, json};
+use roost_object::{Status, Value};
 
 use super::super::Attributes;
 use super::decode_base64;
 use super::select::Invocation;
-use crate::outgoing::{Caller, post};
+use crate::outgoing::{Caller, post, read_object};
 
 /// How long a webhook may take that does not say.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -93,10 +93,9 @@ pub(super) async fn ask(
         .await
         .map_err(|error| Refusal::Call(error.to_string()))?;
     let unreadable = |why: String| Refusal::Call(format!("failed to call webhook: {why}"));
-    let body = json::read(&answer).map_err(|error| {
-        unreadable(format!("couldn't get version/kind; json parse error: {error}"))
-    })?;
-    let answer = Answer::read(&body.value, version, &uid, mutating, decode_base64)
+    let versions = ["v1", "v1beta1"];
+    let body = read_object(&answer, "admission.k8s.io", &versions, "AdmissionReview").map_err(unreadable)?;
+    let answer = Answer::read(&body, version, &uid, mutating, decode_base64)
         .map_err(|invalid| Refusal::Call(format!("received invalid webhook response: {}", invalid.0)))?;
     for (key, value) in &answer.annotations {
         call.annotations.add(format!("{}/{key}", webhook.name), value.as_str());

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use roost_admission::webhook::Webhook;
-use roost_object::{Status, Value};
-use serde_json::json;
+use roost_object::{Status, Value, json};
 
 use super::super::Attributes;
 use super::call::{Objects, Refusal, ask};
@@ -76,7 +75,7 @@ pub(in super::super) async fn mutate(
 
 fn annotate(attributes: &Attributes<'_>, webhook: &Webhook, second: bool, index: usize, mutated: bool) {
     let key = format!("mutation.webhook.admission.k8s.io/round_{}_index_{index}", i32::from(second));
-    let value = json!({"configuration": webhook.configuration, "webhook": webhook.name, "mutated": mutated});
+    let value = serde_json::json!({"configuration": webhook.configuration, "webhook": webhook.name, "mutated": mutated});
     attributes.target.call.annotations.add(key, value.to_string());
 }
 
@@ -93,9 +92,9 @@ async fn apply(
     if answer.patch.is_empty() {
         return Ok(false);
     }
-    let operations: Vec<Value> = serde_json::from_slice(&answer.patch)
-        .map_err(|error| Refusal::Call(format!("received undecodable patch in webhook response: {error}")))?;
-    if operations.is_empty() {
+    let undecodable = |why: String| Refusal::Call(format!("received undecodable patch in webhook response: {why}"));
+    let operations = json::read(&answer.patch).map_err(|error| undecodable(error.to_string()))?.value;
+    if operations.is_null() || operations.as_array().is_some_and(Vec::is_empty) {
         return Ok(false);
     }
     if before.is_null() {
@@ -109,7 +108,7 @@ async fn apply(
     }
     let patched = roost_merge::json_patch::apply(&before, &answer.patch)
         .map_err(|error| Refusal::Status(Status::internal(error.to_string())))?;
-    let patched = attributes.convert_back(patched, &invocation.kind).map_err(Refusal::Status)?;
+    let patched = attributes.convert_back(patched, &invocation.kind, object).map_err(Refusal::Status)?;
     let changed = patched != *object;
     *object = patched;
     Ok(changed)

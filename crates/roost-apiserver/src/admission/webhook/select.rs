@@ -44,7 +44,7 @@ pub(super) fn select(
             let other = &equivalents.as_deref().unwrap_or_default()[place];
             Invocation {
                 resource: text([&other.group, &other.version, &other.resource]),
-                kind: text([&other.group, &other.version, &other.kind]),
+                kind: attributes.kind_as(&other.group, &other.version, &other.kind),
             }
         }
     }))
