@@ -1,10 +1,13 @@
 //! What patches and apply need to know about built-in kinds, from their tables.
 
+use std::borrow::Cow;
+
 use roost_kinds::{Shape, TypeRef};
 use roost_object::field::quote;
 use roost_object::merge::Node;
+use serde_json::Value;
 
-use crate::apply::Holds;
+use crate::apply::{Holds, Versions};
 use crate::strategic::{PatchField, StrategicSchema};
 
 impl StrategicSchema for TypeRef {
@@ -42,5 +45,35 @@ pub fn holds(place: TypeRef) -> Holds {
         Some(Shape::Struct(_) | Shape::Map(_)) => Holds::Map,
         Some(Shape::List(_) | Shape::Items(_)) => Holds::List,
         _ => Holds::Anything,
+    }
+}
+
+/// The served versions of a built-in kind.
+#[derive(Clone, Copy, Debug)]
+pub struct ServedVersions<'a> {
+    /// The version of the objects.
+    pub api_version: &'a str,
+    /// The kind.
+    pub kind: &'a str,
+}
+
+impl ServedVersions<'_> {
+    /// The object in another version and that version's schema; none if it is not served.
+    pub fn convert(&self, object: &Value, api_version: &str) -> Option<(Value, TypeRef)> {
+        let ty = roost_kinds::type_of(api_version, self.kind)?;
+        let mut object = object.clone();
+        object["kind"] = self.kind.into();
+        let converted = roost_kinds::convert(object, self.api_version, api_version).ok()?;
+        Some((converted, TypeRef::from(ty)))
+    }
+}
+
+impl Versions<TypeRef> for ServedVersions<'_> {
+    fn convert<'o>(&self, object: &'o Value, api_version: &str) -> Option<(Cow<'o, Value>, TypeRef)> {
+        if api_version == self.api_version {
+            let ty = roost_kinds::type_of(api_version, self.kind)?;
+            return Some((Cow::Borrowed(object), TypeRef::from(ty)));
+        }
+        ServedVersions::convert(self, object, api_version).map(|(object, node)| (Cow::Owned(object), node))
     }
 }

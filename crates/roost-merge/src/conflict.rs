@@ -63,14 +63,14 @@ pub(crate) fn message(conflicts: &[Conflict]) -> String {
     if let [conflict] = conflicts {
         return format!("Apply failed with 1 conflict: conflict with {}: {}", conflict.manager, conflict.field);
     }
-    let mut owners: Vec<_> = conflicts.iter().map(|conflict| (&conflict.identifier, &conflict.manager)).collect();
-    owners.sort();
-    owners.dedup();
-    let mut lines = Vec::with_capacity(conflicts.len() + owners.len());
-    for (identifier, manager) in owners {
-        lines.push(format!("conflicts with {manager}:"));
-        let fields = conflicts.iter().filter(|conflict| conflict.identifier == *identifier);
-        lines.extend(fields.map(|conflict| format!("- {}", conflict.field)));
+    let mut sorted: Vec<_> = conflicts.iter().collect();
+    sorted.sort_by_key(|conflict| &conflict.identifier);
+    let mut lines = Vec::with_capacity(conflicts.len());
+    for (position, conflict) in sorted.iter().enumerate() {
+        if position == 0 || sorted[position - 1].identifier != conflict.identifier {
+            lines.push(format!("conflicts with {}:", conflict.manager));
+        }
+        lines.push(format!("- {}", conflict.field));
     }
     format!("Apply failed with {} conflicts: {}", conflicts.len(), lines.join("\n"))
 }

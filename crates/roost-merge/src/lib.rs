@@ -27,19 +27,20 @@ pub use unchanged::{equal_ignoring_managed_time, revert_managed_times};
 /// parts.
 pub const MAX_DEPTH: usize = 256;
 
-/// Whether a value nests deeper than a limit, found without a stack of its own.
-fn is_deeper_than(value: &serde_json::Value, limit: usize) -> bool {
+/// How many values there are in a value, itself included; none if it nests deeper than a limit. Needs no deep stack.
+fn count_within(value: &serde_json::Value, limit: usize) -> Option<usize> {
     use serde_json::Value;
 
-    let mut rest = vec![(value, 0)];
+    let mut count = 0;
+    let mut rest = vec![(value, 1)];
     while let Some((value, depth)) = rest.pop() {
-        let below = depth + 1;
+        count += 1;
         match value {
-            Value::Array(_) | Value::Object(_) if below > limit => return true,
-            Value::Array(items) => rest.extend(items.iter().map(|item| (item, below))),
-            Value::Object(fields) => rest.extend(fields.values().map(|item| (item, below))),
+            Value::Array(_) | Value::Object(_) if depth > limit => return None,
+            Value::Array(items) => rest.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(fields) => rest.extend(fields.values().map(|item| (item, depth + 1))),
             _ => {}
         }
     }
-    false
+    Some(count)
 }

@@ -66,6 +66,11 @@ impl<'a> Tracking<'a> {
 pub trait Versions<N> {
     /// The object in a version and that version's schema; none if the version is not served any more.
     fn convert<'o>(&self, object: &'o Value, api_version: &str) -> Option<(Cow<'o, Value>, N)>;
+
+    /// Whether a version has the fields of the request's version, so that nothing needs to be compared again.
+    fn is_alike(&self, _api_version: &str) -> bool {
+        false
+    }
 }
 
 /// Versions of one group that differ in nothing but their name.
@@ -79,9 +84,12 @@ pub struct AlikeVersions<'a, N> {
 
 impl<N: Node> Versions<N> for AlikeVersions<'_, N> {
     fn convert<'o>(&self, object: &'o Value, api_version: &str) -> Option<(Cow<'o, Value>, N)> {
+        self.is_alike(api_version).then_some((Cow::Borrowed(object), self.node))
+    }
+
+    fn is_alike(&self, api_version: &str) -> bool {
         let group = |version: &str| version.rsplit_once('/').map_or(0, |(group, _)| group.len());
-        let (left, right) = (group(self.api_version), group(api_version));
-        (self.api_version[..left] == api_version[..right]).then_some((Cow::Borrowed(object), self.node))
+        self.api_version[..group(self.api_version)] == api_version[..group(api_version)]
     }
 }
 

@@ -218,7 +218,7 @@ pub(super) fn take_changed<N: Node>(
     let mut others: Vec<(String, Option<Comparison>)> = Vec::new();
     for entry in &managed.entries {
         let known = others.iter().any(|(version, _)| *version == entry.api_version);
-        if entry.api_version == request.api_version || known {
+        if entry.api_version == request.api_version || known || versions.is_alike(&entry.api_version) {
             continue;
         }
         let converted = versions.convert(old, &entry.api_version).zip(versions.convert(new, &entry.api_version));

@@ -56,16 +56,20 @@ fn read(fields: &Value, depth: usize) -> Result<(FieldSet, bool), FieldsError> {
     if depth > MAX_DEPTH {
         return Err(FieldsError::TooDeep);
     }
-    let mut set = FieldSet { steps: Vec::with_capacity(fields.len()) };
+    let mut steps = Vec::with_capacity(fields.len());
     let mut is_member = false;
     for (key, below) in fields {
         if key == "." {
             is_member = true;
         } else if let Some(element) = Element::parse(key)? {
             let (children, member) = read(below, depth + 1)?;
-            set.place(element, member, children);
+            steps.push(Step::new(element, member, children));
         }
     }
+    let set = FieldSet::from_steps(steps, |step, twin| {
+        step.member |= twin.member;
+        step.children.extend(twin.children);
+    });
     is_member |= set.is_empty();
     Ok((set, is_member))
 }

@@ -13,3 +13,4 @@ pub(crate) use entries::{MAX_UPDATE_MANAGERS, sort_encoded};
 pub use fields::FieldsError;
 pub use filter::{Filter, Pattern};
 pub use set::FieldSet;
+pub(crate) use set::Step;

@@ -23,6 +23,10 @@ pub(crate) struct Step {
 }
 
 impl Step {
+    pub(crate) fn new(element: Element, member: bool, children: FieldSet) -> Self {
+        Self { element, member, children }
+    }
+
     fn is_empty(&self) -> bool {
         !self.member && self.children.is_empty()
     }
@@ -95,11 +99,21 @@ impl FieldSet {
         &mut self.steps[at]
     }
 
-    /// Takes out everything below a step.
-    pub(crate) fn clear_below(&mut self, element: &Element) {
-        if let Ok(at) = self.position(element) {
-            self.steps[at].children = FieldSet::new();
+    /// A set of steps in any order. Two of the same become one by `join`.
+    pub(crate) fn from_steps(mut steps: Vec<Step>, join: impl Fn(&mut Step, Step)) -> Self {
+        steps.retain(|step| !step.is_empty());
+        if !steps.is_sorted_by(|left, right| left.element < right.element) {
+            steps.sort_by(|left, right| left.element.cmp(&right.element));
+            let mut joined: Vec<Step> = Vec::with_capacity(steps.len());
+            for step in steps {
+                match joined.last_mut() {
+                    Some(last) if last.element == step.element => join(last, step),
+                    _ => joined.push(step),
+                }
+            }
+            steps = joined;
         }
+        Self { steps }
     }
 
     /// Adds a step that is not there yet; steps that come in order cost nothing.

@@ -1,5 +1,7 @@
 //! Merging lists by key or by value.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::{DIRECTIVE, Fields, StrategicSchema, bad_type, merge_maps, unknown_directive};
@@ -38,28 +40,33 @@ impl<S: StrategicSchema> Lists<S> {
         }
         if !check_elements(&original, &patch)? {
             if deletes {
-                return Ok((original.iter().filter(|item| !patch.contains(item)).cloned().collect(), original));
+                let deleted: HashSet<_> = patch.iter().map(Value::to_string).collect();
+                let kept = original.iter().filter(|item| !deleted.contains(&item.to_string()));
+                return Ok((kept.cloned().collect(), original));
             }
-            let mut both = original.clone();
-            both.extend(patch.iter().cloned());
-            deduplicate(&mut both);
+            let mut seen = HashSet::with_capacity(original.len() + patch.len());
+            let both = original.iter().chain(&patch).filter(|item| seen.insert(item.to_string()));
+            let both = both.cloned().collect();
             return Ok((self.arrange(both, &patch, &original)?, original));
         }
         if self.merge_key.is_empty() {
             return Err(PatchError::Internal("cannot merge lists without merge key for struct".to_owned()));
         }
-        let mut memory = original;
-        let (original, patch) = self.obey_directives(&mut memory, patch)?;
+        let length = original.len();
+        let (original, patch) = self.obey_directives(original, patch)?;
+        let mut memory = original.clone();
         let mut merged = original.clone();
+        let mut places = self.places(&merged);
         for item in &patch {
             let fields = fields_of(item)?;
-            let key = self.key_of(fields)?;
-            if let Some(at) = self.find(&merged, key)? {
+            let key = self.key_of(fields)?.to_string();
+            if let Some(&at) = places.get(&key) {
                 let Value::Object(present) = merged[at].take() else { continue };
                 merged[at] = Value::Object(merge_maps(present, fields.clone(), self.element)?);
             } else {
-                if let Some(slot) = memory.get_mut(merged.len()) {
-                    slot.clone_from(item);
+                places.insert(key, merged.len());
+                if memory.len() < length {
+                    memory.push(item.clone());
                 }
                 merged.push(item.clone());
             }
@@ -68,9 +75,13 @@ impl<S: StrategicSchema> Lists<S> {
     }
 
     /// Deletes the elements that the patch deletes, and takes the directives out of the patch.
-    fn obey_directives(&self, memory: &mut [Value], patch: Vec<Value>) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
-        let mut length = memory.len();
+    fn obey_directives(
+        &self,
+        mut original: Vec<Value>,
+        patch: Vec<Value>,
+    ) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
         let mut plain = Vec::with_capacity(patch.len());
+        let mut deleted = HashSet::new();
         let mut replace = false;
         for item in patch {
             let fields = fields_of(&item)?;
@@ -80,13 +91,7 @@ impl<S: StrategicSchema> Lists<S> {
             };
             match directive.as_str() {
                 Some("delete") => {
-                    let key = self.key_of(fields)?;
-                    while let Some(at) = self.find(&memory[..length], key)? {
-                        for place in at..length - 1 {
-                            memory[place] = memory[place + 1].clone();
-                        }
-                        length -= 1;
-                    }
+                    deleted.insert(self.key_of(fields)?.to_string());
                 }
                 Some("replace") => replace = true,
                 Some("merge") => {
@@ -96,7 +101,13 @@ impl<S: StrategicSchema> Lists<S> {
                 _ => return Err(unknown_directive(directive, fields)),
             }
         }
-        Ok(if replace { (plain, Vec::new()) } else { (memory[..length].to_vec(), plain) })
+        if replace {
+            return Ok((plain, Vec::new()));
+        }
+        if !deleted.is_empty() {
+            original.retain(|item| !self.identity(item).is_some_and(|key| deleted.contains(&key)));
+        }
+        Ok((original, plain))
     }
 
     fn key_of<'f>(&self, fields: &'f Fields) -> Result<&'f Value, PatchError> {
@@ -104,18 +115,6 @@ impl<S: StrategicSchema> Lists<S> {
             let map = go_text::plain(&Value::Object(fields.clone()));
             PatchError::Internal(format!("map: {map} does not contain declared merge key: {}", self.merge_key))
         })
-    }
-
-    fn find(&self, items: &[Value], key: &Value) -> Result<Option<usize>, PatchError> {
-        for (at, item) in items.iter().enumerate() {
-            let Value::Object(fields) = item else {
-                return Err(PatchError::Internal(format!("value for key {at} is not a map")));
-            };
-            if fields.get(self.merge_key) == Some(key) {
-                return Ok(Some(at));
-            }
-        }
-        Ok(None)
     }
 
     /// Checks that a prescribed order names the elements of the patch in the order of the patch.
@@ -170,30 +169,42 @@ impl<S: StrategicSchema> Lists<S> {
                 self.key_of(fields_of(item)?)?;
             }
         }
-        let (mut named, mut server_only): (Vec<_>, Vec<_>) =
-            merged.into_iter().partition(|item| self.index(order, item).is_some());
-        named.sort_by_key(|item| self.index(order, item));
-        server_only.sort_by_key(|item| self.index(server, item));
+        let (in_order, in_server) = (self.places(order), self.places(server));
+        let place = |places: &HashMap<String, usize>, item: &Value| {
+            self.identity(item).and_then(|identity| places.get(&identity).copied())
+        };
+        let placed = merged.into_iter().map(|item| (place(&in_order, &item), place(&in_server, &item), item));
+        let (mut named, mut server_only): (Vec<_>, Vec<_>) = placed.partition(|(in_order, _, _)| in_order.is_some());
+        // Deletions that a patch with repeated elements left behind come last.
+        let is_deletion = |item: &Value| item.get(DIRECTIVE).and_then(Value::as_str) == Some("delete");
+        named.sort_by_key(|(in_order, _, item)| (is_deletion(item), *in_order));
+        server_only.sort_by_key(|(_, in_server, item)| (is_deletion(item), *in_server));
         let mut arranged = Vec::with_capacity(named.len() + server_only.len());
         let mut left = server_only.into_iter().peekable();
         let mut right = named.into_iter().peekable();
-        while let (Some(server_item), Some(named_item)) = (left.peek(), right.peek()) {
-            let places = self.index(server, server_item).zip(self.index(server, named_item));
-            let server_first = places.is_some_and(|(server_place, named_place)| server_place < named_place);
+        while let (Some((_, server_place, _)), Some((_, named_place, _))) = (left.peek(), right.peek()) {
+            let server_first = server_place.zip(*named_place).is_some_and(|(server, named)| server < named);
             arranged.extend(if server_first { left.next() } else { right.next() });
         }
         arranged.extend(left);
         arranged.extend(right);
-        Ok(arranged)
+        Ok(arranged.into_iter().map(|(_, _, item)| item).collect())
     }
 
-    fn index(&self, items: &[Value], item: &Value) -> Option<usize> {
-        if self.merge_key.is_empty() {
-            items.iter().position(|other| other == item)
-        } else {
-            let key = item.get(self.merge_key);
-            items.iter().position(|other| other.get(self.merge_key) == key)
+    /// What tells an element apart: its key, or the element itself where there is none.
+    fn identity(&self, item: &Value) -> Option<String> {
+        if self.merge_key.is_empty() { Some(item.to_string()) } else { item.get(self.merge_key).map(Value::to_string) }
+    }
+
+    /// Where elements stand; of repeated ones the first counts.
+    fn places(&self, items: &[Value]) -> HashMap<String, usize> {
+        let mut places = HashMap::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            if let Some(identity) = self.identity(item) {
+                places.entry(identity).or_insert(at);
+            }
         }
+        places
     }
 }
 
@@ -217,20 +228,4 @@ pub(super) fn check_elements(original: &[Value], patch: &[Value]) -> Result<bool
 
 fn fields_of(item: &Value) -> Result<&Fields, PatchError> {
     item.as_object().ok_or_else(|| bad_type("map[string]interface {}", item))
-}
-
-/// Drops repeated scalars in stock's way: the last element takes the place of a repeated one.
-fn deduplicate(items: &mut Vec<Value>) {
-    let mut at = 0;
-    while at + 1 < items.len() {
-        let mut other = at + 1;
-        while other < items.len() {
-            if items[at] == items[other] {
-                items.swap_remove(other);
-            } else {
-                other += 1;
-            }
-        }
-        at += 1;
-    }
 }

@@ -3,12 +3,14 @@
 mod lists;
 mod schema;
 
+use std::collections::HashSet;
+
 use lists::Lists;
 use roost_object::json;
 pub use schema::{PatchField, StrategicSchema};
 use serde_json::{Map, Value};
 
-use crate::{PatchError, go_text, is_deeper_than};
+use crate::{PatchError, count_within, go_text};
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
@@ -36,7 +38,7 @@ pub fn apply<S: StrategicSchema>(document: Value, patch: Value, schema: S) -> Re
         Value::Object(document) => document,
         _ => Map::new(),
     };
-    if patch.values().any(|value| is_deeper_than(value, json::MAX_DEPTH)) {
+    if patch.values().any(|value| count_within(value, json::MAX_DEPTH).is_none()) {
         return Err(PatchError::Malformed("exceeded max depth".to_owned()));
     }
     merge_maps(document, patch, Some(schema)).map(Value::Object)
@@ -116,7 +118,8 @@ fn retain_keys(original: &mut Fields, patch: &mut Fields) -> Result<(), PatchErr
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let malformed = || PatchError::Malformed("invalid patch format of retainKeys".to_owned());
     let Value::Array(keys) = keys else { return Err(malformed()) };
-    let listed = |name: &str| keys.iter().any(|key| key.as_str() == Some(name));
+    let keys: HashSet<_> = keys.iter().filter_map(Value::as_str).collect();
+    let listed = |name: &str| keys.contains(name);
     let is_directive = |name: &str| name.starts_with(DELETE_FROM_LIST) || name.starts_with(ELEMENT_ORDER);
     if patch.iter().any(|(name, value)| !value.is_null() && !is_directive(name) && !listed(name)) {
         return Err(malformed());

@@ -10,7 +10,7 @@ use super::errors::TypeErrors;
 use super::{Form, entry, form};
 use crate::MAX_DEPTH;
 use crate::go_text::equal;
-use crate::managed::{Element, FieldSet, Filter};
+use crate::managed::{Element, FieldSet, Filter, Step};
 
 /// The fields in which one state of an object differs from another.
 #[derive(Debug, Default, PartialEq)]
@@ -182,27 +182,20 @@ impl Walk {
             }
             (Form::List, Value::Array(items)) => {
                 let Some(identity) = node.map(Identity::of) else { return FieldSet::new() };
-                let mut set = FieldSet::with_capacity(items.len());
+                let mut steps = Vec::with_capacity(items.len());
                 for (index, item) in items.iter().enumerate() {
-                    let step = match identity.step(item) {
-                        Ok(step) => step,
-                        Err(error) => {
-                            self.errors.push(format!("element {index}: {error}"));
-                            continue;
+                    match identity.step(item) {
+                        Ok(step) => {
+                            let errors = self.errors.len();
+                            let children = self.all_places(item, identity.element(), depth + 1);
+                            self.errors.below(errors, || step.to_string());
+                            steps.push(Step::new(step, true, children));
                         }
-                    };
-                    let errors = self.errors.len();
-                    let children = self.all_places(item, identity.element(), depth + 1);
-                    self.errors.below(errors, || step.to_string());
-                    // Repeated elements are one place with nothing below it.
-                    let repeated = set.get(&step).is_some();
-                    if repeated {
-                        set.clear_below(&step);
-                    } else {
-                        set.place(step, true, children);
+                        Err(error) => self.errors.push(format!("element {index}: {error}")),
                     }
                 }
-                set
+                // Repeated elements are one place with nothing below it.
+                FieldSet::from_steps(steps, |step, _| step.children = FieldSet::new())
             }
             _ => FieldSet::new(),
         }

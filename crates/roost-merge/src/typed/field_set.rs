@@ -1,14 +1,12 @@
 //! The fields that an applied configuration mentions, and so claims.
 
-use std::collections::HashMap;
-
 use roost_object::merge::Node;
 use serde_json::Value;
 
 use super::elements::Identity;
 use super::{Form, declares, entry, form};
 use crate::MAX_DEPTH;
-use crate::managed::{Element, FieldSet};
+use crate::managed::{Element, FieldSet, Step};
 
 /// The set of all fields and list elements of an object.
 pub(crate) fn field_set<N: Node>(object: &Value, node: N) -> FieldSet {
@@ -36,17 +34,12 @@ fn place<N: Node>(value: &Value, node: Option<N>, depth: usize) -> (bool, FieldS
         Form::List => {
             let (Some(node), Value::Array(items)) = (node, value) else { return (false, below) };
             let identity = Identity::of(node);
-            let step = |item| identity.step(item).unwrap_or_else(|_| Element::unidentified());
-            let steps: Vec<_> = items.iter().map(step).collect();
-            let mut counts: HashMap<&Element, usize> = HashMap::with_capacity(steps.len());
-            for step in &steps {
-                *counts.entry(step).or_default() += 1;
-            }
-            for (item, step) in items.iter().zip(&steps) {
-                let children =
-                    if counts[step] > 1 { FieldSet::new() } else { place(item, identity.element(), depth + 1).1 };
-                below.place(step.clone(), true, children);
-            }
+            let steps = items.iter().map(|item| {
+                let step = identity.step(item).unwrap_or_else(|_| Element::unidentified());
+                Step::new(step, true, place(item, identity.element(), depth + 1).1)
+            });
+            // Repeated elements are one place with nothing below it.
+            below = FieldSet::from_steps(steps.collect(), |step, _| step.children = FieldSet::new());
         }
     }
     (false, below)

@@ -50,3 +50,34 @@ fn copies_cannot_double_for_long() {
     let result = json_patch::apply(&json!({"a": {"a": 1}}), json!(operations).to_string().as_bytes());
     assert!(result.is_err() || result.unwrap().to_string().len() < 3 << 20);
 }
+
+/// Each of these would take minutes if a step of the way were quadratic.
+#[test]
+fn large_lists_take_linear_work() {
+    let names = |count: u32| (0..count).map(move |number| format!("{:05}", number.wrapping_mul(7919) % count));
+    let items: Vec<_> = names(20_000).map(|name| json!({ "name": name })).collect();
+    let request = Tracking::new("m", API_VERSION, NOW);
+    let config = object(json!({"spec": {"items": items}}));
+    let mut live = apply::apply(apply::NOTHING, &config, &request, false, thing()).unwrap();
+    live["metadata"]["uid"] = json!("u");
+    let mut new = live.clone();
+    new["spec"]["items"].as_array_mut().unwrap().reverse();
+    apply::update(Some(&live), &mut new, &request, thing());
+    assert_eq!(new["metadata"]["managedFields"], live["metadata"]["managedFields"]);
+    let fewer = apply::apply(&live, &object(json!({})), &request, false, thing()).unwrap();
+    assert!(fewer.get("spec").is_none());
+
+    let scalars: Vec<_> = names(30_000).collect();
+    let document = json!({"metadata": {"finalizers": scalars}, "spec": {"containers": items}});
+    let deletions: Vec<_> = names(20_000).map(|name| json!({"name": name, "$patch": "delete"})).collect();
+    let patch = json!({"metadata": {"finalizers": scalars}, "spec": {"containers": items}});
+    assert_eq!(strategic::apply(document.clone(), patch, pod()), Ok(document.clone()));
+    let patched = strategic::apply(document, json!({"spec": {"containers": deletions}}), pod()).unwrap();
+    assert_eq!(patched["spec"]["containers"], json!([]));
+
+    let numbers = json!({ "a": vec![0; 200_000] });
+    let operations: Vec<_> = (0..10_000).map(|_| json!({"op": "add", "path": "/a/0", "value": 1})).collect();
+    assert!(json_patch::apply(&numbers, json!(operations).to_string().as_bytes()).is_err());
+    let operations: Vec<_> = (0..10_000).map(|_| json!({"op": "move", "from": "/a", "path": "/a"})).collect();
+    assert!(json_patch::apply(&numbers, json!(operations).to_string().as_bytes()).is_err());
+}

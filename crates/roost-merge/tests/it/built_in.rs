@@ -144,3 +144,39 @@ fn owners_of_replicas_move_between_a_deployment_and_its_scale() {
     assert_eq!(scale::to_parent(&applier, &below, "apps/v1", paths).unwrap(), applier);
     assert_eq!(scale::to_parent(&applier, &[], "apps/v1", paths).unwrap(), [] as [Value; 0]);
 }
+
+#[test]
+fn versions_that_differ_are_compared_each_in_its_own_fields() {
+    let autoscaler = |cpu: u32| {
+        json!({
+            "apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler",
+            "metadata": {"name": "h", "namespace": "n", "uid": "u"},
+            "spec": {
+                "maxReplicas": 5, "scaleTargetRef": {"kind": "Deployment", "name": "d"},
+                "metrics": [{"type": "Resource", "resource": {
+                    "name": "cpu", "target": {"type": "Utilization", "averageUtilization": cpu},
+                }}],
+            },
+            "status": {"currentMetrics": null, "desiredReplicas": 0},
+        })
+    };
+    let fields = json!({"f:spec": {"f:maxReplicas": {}, "f:targetCPUUtilizationPercentage": {}}});
+    let mut live = autoscaler(50);
+    live["metadata"]["managedFields"] = json!([
+        entry("old", "Update", "autoscaling/v1", "", EARLIER, &fields),
+        entry("gone", "Update", "autoscaling/v9", "", EARLIER, &fields),
+    ]);
+    let versions = built_in::ServedVersions { api_version: "autoscaling/v2", kind: "HorizontalPodAutoscaler" };
+    let node =
+        TypeRef::from(roost_kinds::type_of("autoscaling/v2", "HorizontalPodAutoscaler").expect("a built-in kind"));
+    let mut new = autoscaler(60);
+    let request = Tracking::new("new", "autoscaling/v2", NOW);
+    apply::update_in_versions(Some(&live), &mut new, &request, node, &versions);
+    assert_eq!(
+        new["metadata"]["managedFields"],
+        json!([
+            entry("old", "Update", "autoscaling/v1", "", EARLIER, &json!({"f:spec": {"f:maxReplicas": {}}})),
+            entry("new", "Update", "autoscaling/v2", "", NOW, &json!({"f:spec": {"f:metrics": {}}})),
+        ])
+    );
+}
