@@ -8,6 +8,8 @@ const SUBDOMAIN_BYTES: usize = 253;
 
 /// All annotations of an object together.
 const ANNOTATION_BYTES: usize = 256 * 1024;
+const MANAGER_BYTES: usize = 128;
+const SUBRESOURCE_BYTES: usize = 256;
 
 const DNS1123_LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 
@@ -172,6 +174,7 @@ pub(crate) fn validate_object_meta(metadata: &Map<String, Value>, path: &Path<'_
     annotations(metadata, &path.child("annotations"), errors);
     owner_references(metadata, &path.child("ownerReferences"), errors);
     finalizers(metadata, &path.child("finalizers"), errors);
+    managed_fields(metadata, &path.child("managedFields"), errors);
 }
 
 fn entries<'a>(metadata: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = (&'a String, &'a str)> {
@@ -240,6 +243,30 @@ fn finalizers(metadata: &Map<String, Value>, path: &Path<'_>, errors: &mut Error
     if has("orphan") && has("foregroundDeletion") {
         let words = "finalizer orphan and foregroundDeletion cannot be both set";
         errors.push(Error::invalid(path, Value::Array(list.clone()), words));
+    }
+}
+
+fn managed_fields(metadata: &Map<String, Value>, path: &Path<'_>, errors: &mut Errors) {
+    let Some(list) = metadata.get("managedFields").and_then(Value::as_array) else { return };
+    for (index, entry) in list.iter().enumerate() {
+        let path = path.index(index);
+        let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
+        if !matches!(text("operation"), "Apply" | "Update") {
+            errors.push(Error::invalid(&path.child("operation"), text("operation"), "must be `Apply` or `Update`"));
+        }
+        if !matches!(text("fieldsType"), "" | "FieldsV1") {
+            errors.push(Error::invalid(&path.child("fieldsType"), text("fieldsType"), "must be `FieldsV1`"));
+        }
+        if text("manager").len() > MANAGER_BYTES {
+            errors.push(Error::too_long(&path.child("manager"), MANAGER_BYTES));
+        }
+        for (position, character) in text("manager").char_indices().filter(|(_, character)| character.is_control()) {
+            let words = format!("invalid character U+{:04X} (at position {position})", character as u32);
+            errors.push(Error::invalid(&path.child("manager"), text("manager"), words));
+        }
+        if text("subresource").len() > SUBRESOURCE_BYTES {
+            errors.push(Error::too_long(&path.child("subresource"), SUBRESOURCE_BYTES));
+        }
     }
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn float(number: f64) -> String {
     if number.is_infinite() {
         return if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
     }
-    spell_float(number, -4, 21)
+    spell_float(number, -4, 6)
 }
 
 /// The shortest decimal, with an exponent below `low` and from `high` on.
@@ -141,8 +141,8 @@ mod tests {
 
     #[test]
     fn values_are_spelled_as_go_spells_them() {
-        for (number, text) in [(1.5, "1.5"), (100.0, "100"), (1e-5, "1e-05"), (1e21, "1e+21"), (0.0, "0")] {
-            assert_eq!(spell_float(number, -4, 21), text);
+        for (number, text) in [(1.5, "1.5"), (100.0, "100"), (1e-5, "1e-05"), (1e6, "1e+06"), (0.0, "0")] {
+            assert_eq!(float(number), text);
         }
         assert_eq!(json(&json!({"b": "<a>", "a": [1, 2.5, null]})), r#"{"a":[1,2.5,null],"b":"\u003ca\u003e"}"#);
     }

@@ -7,6 +7,7 @@ use serde_json::Value;
 pub use path::JsonPath;
 
 use crate::time::Instant;
+use crate::validate::number::to_integer;
 use crate::{Version, duration, wording};
 
 /// One column of a table.
@@ -62,13 +63,13 @@ impl Column {
         let Some(value) = self.json_path.first(object) else { return Value::Null };
         match (self.kind.as_str(), &value) {
             ("string", Value::String(_)) => value,
-            ("string", Value::Null) => Value::from("null"),
+            ("string", Value::Null) => Value::from("<no value>"),
             ("string", Value::Number(number)) if !number.is_i64() => {
                 Value::from(wording::float(number.as_f64().unwrap_or_default()))
             }
             ("string", other) => Value::from(wording::json(other)),
             ("integer", Value::Number(number)) => {
-                Value::from(number.as_i64().unwrap_or_else(|| number.as_f64().unwrap_or_default() as i64))
+                Value::from(number.as_i64().unwrap_or_else(|| to_integer(number.as_f64().unwrap_or_default())))
             }
             ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => value,
             ("date", Value::String(text)) => Value::from(age(text, now)),
@@ -124,6 +125,7 @@ mod tests {
             ("string", ".spec.n", json!("3")),
             ("string", ".spec.list", json!("[1,2]")),
             ("string", ".spec.nope", json!(null)),
+            ("string", ".spec.null", json!("<no value>")),
             ("date", ".metadata.creationTimestamp", json!("10m")),
             ("date", ".spec.s", json!("<invalid>")),
         ] {

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use roost_object::field::{Error, Errors, Path};
+use roost_object::field::{Error, Errors, Kind, Path};
 use serde_json::{Map, Value};
 
 use super::{ListType, Structural};
+use crate::wording;
 
 impl Structural {
     /// Checks that lists of type set and map hold no element twice.
@@ -35,7 +36,7 @@ fn walk(value: &Value, schema: &Structural, path: &Path<'_>, errors: &mut Errors
             match schema.list_type {
                 ListType::Set => {
                     for index in repeated(list.iter().map(Some)) {
-                        errors.push(Error::duplicate(&path.index(index), list[index].clone()));
+                        errors.push(duplicate(&path.index(index), &list[index]));
                     }
                 }
                 ListType::Map => keyed(list, &schema.list_keys, path, errors),
@@ -54,7 +55,7 @@ fn walk(value: &Value, schema: &Structural, path: &Path<'_>, errors: &mut Errors
 fn keyed(list: &[Value], keys: &[Box<str>], path: &Path<'_>, errors: &mut Errors) {
     if let Some(index) = list.iter().position(|element| !element.is_object() && !element.is_null()) {
         let words = "must be an object for an array of list-type map";
-        errors.push(Error::invalid(&path.index(index), list[index].clone(), words));
+        errors.push(wording::error(Kind::Invalid, path.index(index).to_string(), &list[index], words.to_owned()));
         return;
     }
     if list.len() < 2 {
@@ -65,7 +66,7 @@ fn keyed(list: &[Value], keys: &[Box<str>], path: &Path<'_>, errors: &mut Errors
         for index in repeated(values) {
             let shown: Map<_, _> =
                 list[index].get(key.as_ref()).map(|value| (key.to_string(), value.clone())).into_iter().collect();
-            errors.push(Error::duplicate(&path.index(index), Value::Object(shown)));
+            errors.push(duplicate(&path.index(index), &Value::Object(shown)));
         }
         return;
     }
@@ -77,8 +78,12 @@ fn keyed(list: &[Value], keys: &[Box<str>], path: &Path<'_>, errors: &mut Errors
         })
         .collect();
     for index in repeated(identities.iter().map(Some)) {
-        errors.push(Error::duplicate(&path.index(index), identities[index].clone()));
+        errors.push(duplicate(&path.index(index), &identities[index]));
     }
+}
+
+fn duplicate(path: &Path<'_>, value: &Value) -> Error {
+    wording::error(Kind::Duplicate, path.to_string(), value, String::new())
 }
 
 /// The places where a value occurs for the second time; further repeats are not reported.

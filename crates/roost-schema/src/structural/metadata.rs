@@ -1,11 +1,12 @@
 //! Metadata of resources and of the objects embedded in them: decoding, coercion and validation.
 
-use roost_object::field::{Error, Errors, Path};
+use roost_object::field::{Error, Errors, Kind, Path};
 use serde_json::{Map, Value};
 
 use super::Structural;
 use super::prune::Trail;
 use crate::time::Instant;
+use crate::wording;
 
 /// Why an object cannot be decoded.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -21,8 +22,11 @@ pub enum MetadataError {
 /// How a field of metadata is decoded.
 #[derive(Clone, Copy)]
 enum Shape {
-    Text,
-    Integer { keep_zero: bool },
+    /// A text, and the name of its Go type.
+    Text(&'static str),
+    Integer {
+        keep_zero: bool,
+    },
     Flag,
     Time,
     TextMap,
@@ -41,12 +45,12 @@ struct Record {
 static OBJECT_META: Record = Record {
     name: "ObjectMeta",
     fields: &[
-        ("name", Shape::Text),
-        ("generateName", Shape::Text),
-        ("namespace", Shape::Text),
-        ("selfLink", Shape::Text),
-        ("uid", Shape::Text),
-        ("resourceVersion", Shape::Text),
+        ("name", Shape::Text("string")),
+        ("generateName", Shape::Text("string")),
+        ("namespace", Shape::Text("string")),
+        ("selfLink", Shape::Text("string")),
+        ("uid", Shape::Text("types.UID")),
+        ("resourceVersion", Shape::Text("string")),
         ("generation", Shape::Integer { keep_zero: false }),
         ("creationTimestamp", Shape::Time),
         ("deletionTimestamp", Shape::Time),
@@ -63,10 +67,10 @@ static OBJECT_META: Record = Record {
 static OWNER_REFERENCE: Record = Record {
     name: "OwnerReference",
     fields: &[
-        ("apiVersion", Shape::Text),
-        ("kind", Shape::Text),
-        ("name", Shape::Text),
-        ("uid", Shape::Text),
+        ("apiVersion", Shape::Text("string")),
+        ("kind", Shape::Text("string")),
+        ("name", Shape::Text("string")),
+        ("uid", Shape::Text("types.UID")),
         ("controller", Shape::Flag),
         ("blockOwnerDeletion", Shape::Flag),
     ],
@@ -76,13 +80,13 @@ static OWNER_REFERENCE: Record = Record {
 static MANAGED_FIELDS_ENTRY: Record = Record {
     name: "ManagedFieldsEntry",
     fields: &[
-        ("manager", Shape::Text),
-        ("operation", Shape::Text),
-        ("apiVersion", Shape::Text),
+        ("manager", Shape::Text("string")),
+        ("operation", Shape::Text("v1.ManagedFieldsOperationType")),
+        ("apiVersion", Shape::Text("string")),
         ("time", Shape::Time),
-        ("fieldsType", Shape::Text),
+        ("fieldsType", Shape::Text("string")),
         ("fieldsV1", Shape::Anything),
-        ("subresource", Shape::Text),
+        ("subresource", Shape::Text("string")),
     ],
     always: &[],
 };
@@ -103,7 +107,7 @@ impl Structural {
                 {
                     let words = format!(
                         ".{name} accessor error: {} is of the type {}, expected string",
-                        crate::wording::go_value(value),
+                        wording::go_value(value),
                         go_type(value)
                     );
                     return Err(MetadataError::Malformed(words));
@@ -154,8 +158,10 @@ impl Coercion<'_> {
                     self.resource(map, trail)?;
                 }
                 for (name, inner) in map.iter_mut() {
-                    if let Some(child) = schema.child(name) {
-                        self.walk(inner, child, &Trail::Key(trail, name))?;
+                    if let Some(property) = schema.property(name) {
+                        self.walk(inner, property, &Trail::Key(trail, name))?;
+                    } else if let Some(additional) = schema.additional.schema() {
+                        self.walk(inner, additional, &Trail::Entry(trail, name))?;
                     }
                 }
             }
@@ -174,14 +180,16 @@ impl Coercion<'_> {
         for name in ["apiVersion", "kind"] {
             let Some(value) = map.get(name).filter(|value| !value.is_string()) else { continue };
             if !self.drop_malformed {
-                return Err(Error::invalid(&Path::new(&trail.key(name)), value.clone(), "must be a string"));
+                return Err(wording::error(Kind::Invalid, trail.field(name), value, "must be a string".to_owned()));
             }
             map.remove(name);
         }
         let Some(metadata) = map.get_mut("metadata") else { return Ok(()) };
         let prefix = trail.key("metadata");
         match decode(metadata, self.drop_malformed, &prefix, self.unknown) {
-            Err(words) if !self.drop_malformed => Err(Error::invalid(&Path::new(&prefix), metadata.clone(), words)),
+            Err(words) if !self.drop_malformed => {
+                Err(wording::error(Kind::Invalid, trail.field("metadata"), metadata, words))
+            }
             _ => Ok(()),
         }
     }
@@ -227,8 +235,8 @@ fn field_problem(name: &str, value: &Value, record: &Record, parent: &str) -> Op
         Some(format!("json: cannot unmarshal {given} into Go struct field {}.{place} of type {wanted}", record.name))
     };
     match (shape, value) {
-        (Shape::Text, Value::String(_)) | (Shape::Flag, Value::Bool(_)) | (Shape::Anything, _) => None,
-        (Shape::Text, other) => mismatch(other, "string"),
+        (Shape::Text(_), Value::String(_)) | (Shape::Flag, Value::Bool(_)) | (Shape::Anything, _) => None,
+        (Shape::Text(name), other) => mismatch(other, name),
         (Shape::Flag, other) => mismatch(other, "bool"),
         (Shape::Integer { .. }, other) => {
             if other.is_i64() {
@@ -266,7 +274,7 @@ fn normalise(map: &mut Map<String, Value>, record: &Record, prefix: &str, unknow
         };
         match (shape, &mut *value) {
             (_, Value::Null) => false,
-            (Shape::Text, Value::String(text)) => !text.is_empty() || record.always.contains(&name.as_str()),
+            (Shape::Text(_), Value::String(text)) => !text.is_empty() || record.always.contains(&name.as_str()),
             (Shape::Integer { keep_zero }, number) => *keep_zero || number.as_i64() != Some(0),
             (Shape::Time, Value::String(text)) => {
                 if let Ok(instant) = Instant::parse(text) {
@@ -360,7 +368,7 @@ pub(crate) fn validate_resource(map: &Map<String, Value>, path: &Path<'_>, error
     if let Some(value) = map.get("apiVersion") {
         let path = path.child("apiVersion");
         match value.as_str() {
-            None => errors.push(Error::invalid(&path, value.clone(), "must be a string")),
+            None => errors.push(wording::error(Kind::Invalid, path.to_string(), value, "must be a string".to_owned())),
             Some("") => errors.push(Error::invalid(&path, "", "must not be empty")),
             Some(text) if text.matches('/').count() > 1 => {
                 errors.push(Error::invalid(&path, text, format!("unexpected GroupVersion string: {text}")));
@@ -371,7 +379,7 @@ pub(crate) fn validate_resource(map: &Map<String, Value>, path: &Path<'_>, error
     if let Some(value) = map.get("kind") {
         let path = path.child("kind");
         match value.as_str() {
-            None => errors.push(Error::invalid(&path, value.clone(), "must be a string")),
+            None => errors.push(wording::error(Kind::Invalid, path.to_string(), value, "must be a string".to_owned())),
             Some("") => errors.push(Error::invalid(&path, "", "must not be empty")),
             Some(text) => {
                 let problems = crate::names::dns1035_label(&text.to_lowercase());
@@ -390,7 +398,7 @@ pub(crate) fn validate_resource(map: &Map<String, Value>, path: &Path<'_>, error
             other => Some(format!("json: cannot unmarshal {} into Go value of type v1.ObjectMeta", json_type(other))),
         };
         match (problem, metadata.as_object()) {
-            (Some(words), _) => errors.push(Error::invalid(&path, metadata.clone(), words)),
+            (Some(words), _) => errors.push(wording::error(Kind::Invalid, path.to_string(), metadata, words)),
             (None, Some(fields)) => crate::names::validate_object_meta(fields, &path, errors),
             (None, None) => {}
         }

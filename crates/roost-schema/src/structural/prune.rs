@@ -34,6 +34,8 @@ impl Structural {
 pub(super) enum Trail<'a> {
     Root,
     Key(&'a Trail<'a>, &'a str),
+    /// A key that the schema does not name.
+    Entry(&'a Trail<'a>, &'a str),
     Index(&'a Trail<'a>, usize),
 }
 
@@ -48,10 +50,36 @@ impl Trail<'_> {
         text
     }
 
+    /// The way as errors write it: keys that the schema does not name are in brackets.
+    pub(super) fn field(&self, name: &str) -> String {
+        let mut text = String::new();
+        self.write_field(&mut text);
+        if !text.is_empty() {
+            text.push('.');
+        }
+        text.push_str(name);
+        text
+    }
+
+    fn write_field(&self, text: &mut String) {
+        match self {
+            Trail::Root => {}
+            Trail::Key(parent, name) => text.push_str(&parent.field(name)),
+            Trail::Entry(parent, name) => {
+                parent.write_field(text);
+                let _ = write!(text, "[{name}]");
+            }
+            Trail::Index(parent, index) => {
+                parent.write_field(text);
+                let _ = write!(text, "[{index}]");
+            }
+        }
+    }
+
     pub(super) fn write(&self, text: &mut String) {
         match self {
             Trail::Root => {}
-            Trail::Key(parent, name) => {
+            Trail::Key(parent, name) | Trail::Entry(parent, name) => {
                 parent.write(text);
                 if !text.is_empty() {
                     text.push('.');

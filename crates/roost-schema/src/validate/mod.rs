@@ -4,7 +4,7 @@ pub(crate) mod correlation;
 mod email;
 pub(crate) mod format;
 mod junctors;
-mod number;
+pub(crate) mod number;
 mod place;
 
 use roost_object::field::{Error, Errors, Kind, Path, quote};

@@ -1,5 +1,7 @@
 //! Numbers: ranges, multiples, and the conversions by which kube-openapi compares them.
 
+use std::cmp::Ordering;
+
 use serde_json::{Number, Value};
 
 use super::format::Format;
@@ -37,7 +39,6 @@ pub(super) fn check(
     let single = !schema.int_or_string;
     let kind = if single && matches!(schema.kind, Type::Integer | Type::Number) { schema.kind } else { Type::Any };
     let format = checks.and_then(|checks| checks.format).filter(|_| single);
-    let value = Value::Number(number.clone());
     let integer = number.as_i64();
     let float = number.as_f64().unwrap_or_default();
     let in_range = |number: f64, integer: Option<i64>| fits(number, integer, kind, format);
@@ -56,63 +57,49 @@ pub(super) fn check(
         if !native {
             findings.general(range_words("MultipleOf"));
         }
-        multiple_of(factor, integer.filter(|_| native), float, &value, place, findings);
+        multiple_of(factor, integer.filter(|_| native), float, place, findings);
     }
-    if let Some(limit) = checks.minimum {
+    let mut bound = |limit: f64, what: &str, beyond: Beyond, words: &str| {
         let native = in_range(limit, None);
         if !native {
-            findings.general(range_words("Minimum boundary"));
+            findings.general(range_words(what));
         }
-        let bound = integer.filter(|_| native).map(|integer| (integer, limit as i64));
-        let low = match bound {
-            Some((integer, limit)) => {
-                if checks.exclusive_minimum {
-                    integer <= limit
-                } else {
-                    integer < limit
-                }
+        let (crossed, value, shown) = match integer.filter(|_| native) {
+            Some(integer) => {
+                let limit = limit as i64;
+                (beyond.crosses(integer.cmp(&limit)), Value::from(integer), limit.to_string())
             }
             None => {
-                if checks.exclusive_minimum {
-                    float <= limit
-                } else {
-                    float < limit
-                }
+                let crossed = float.partial_cmp(&limit).is_some_and(|order| beyond.crosses(order));
+                (crossed, Value::from(float), wording::float(limit))
             }
         };
-        if low {
-            let shown = bound.map_or_else(|| wording::float(limit), |(_, limit)| limit.to_string());
-            let words = if checks.exclusive_minimum { "greater than" } else { "greater than or equal to" };
+        if crossed {
             findings.invalid(&place.to_string(), &value, format!("{place} in body should be {words} {shown}"));
         }
+    };
+    if let Some(limit) = checks.minimum {
+        let exclusive = checks.exclusive_minimum;
+        let words = if exclusive { "greater than" } else { "greater than or equal to" };
+        bound(limit, "Minimum boundary", Beyond { wrong: Ordering::Less, exclusive }, words);
     }
     if let Some(limit) = checks.maximum {
-        let native = in_range(limit, None);
-        if !native {
-            findings.general(range_words("Maximum boundary"));
-        }
-        let bound = integer.filter(|_| native).map(|integer| (integer, limit as i64));
-        let high = match bound {
-            Some((integer, limit)) => {
-                if checks.exclusive_maximum {
-                    integer >= limit
-                } else {
-                    integer > limit
-                }
-            }
-            None => {
-                if checks.exclusive_maximum {
-                    float >= limit
-                } else {
-                    float > limit
-                }
-            }
-        };
-        if high {
-            let shown = bound.map_or_else(|| wording::float(limit), |(_, limit)| limit.to_string());
-            let words = if checks.exclusive_maximum { "less than" } else { "less than or equal to" };
-            findings.invalid(&place.to_string(), &value, format!("{place} in body should be {words} {shown}"));
-        }
+        let exclusive = checks.exclusive_maximum;
+        let words = if exclusive { "less than" } else { "less than or equal to" };
+        bound(limit, "Maximum boundary", Beyond { wrong: Ordering::Greater, exclusive }, words);
+    }
+}
+
+/// On which side of a limit a number is out of range.
+#[derive(Clone, Copy)]
+struct Beyond {
+    wrong: Ordering,
+    exclusive: bool,
+}
+
+impl Beyond {
+    fn crosses(self, order: Ordering) -> bool {
+        order == self.wrong || self.exclusive && order == Ordering::Equal
     }
 }
 
@@ -128,14 +115,7 @@ fn fits(number: f64, integer: Option<i64>, kind: Type, format: Option<Format>) -
     }
 }
 
-fn multiple_of(
-    factor: f64,
-    integer: Option<i64>,
-    float: f64,
-    value: &Value,
-    place: &Place<'_>,
-    findings: &mut Findings<'_>,
-) {
+fn multiple_of(factor: f64, integer: Option<i64>, float: f64, place: &Place<'_>, findings: &mut Findings<'_>) {
     let name = place.to_string();
     let shown = if integer.is_some() { (factor as i64).to_string() } else { wording::float(factor) };
     let positive = if integer.is_some() { factor as i64 > 0 } else { factor > 0.0 };
@@ -150,8 +130,15 @@ fn multiple_of(
         None => is_json_integer(if factor < 1.0 { 1.0 / factor * float } else { float / factor }),
     };
     if !divides {
-        findings.invalid(&name, value, format!("{name} in body should be a multiple of {shown}"));
+        let value = integer.map_or_else(|| Value::from(float), Value::from);
+        findings.invalid(&name, &value, format!("{name} in body should be a multiple of {shown}"));
     }
+}
+
+/// The conversion of a float as Go does it: what does not fit becomes the least integer.
+pub(crate) fn to_integer(number: f64) -> i64 {
+    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
+    if (-LIMIT..LIMIT).contains(&number) { number as i64 } else { i64::MIN }
 }
 
 /// Whether a value equals an allowed one after Go's conversion to its type. Null equals nothing.
@@ -160,7 +147,7 @@ pub(super) fn converts_to(value: &Value, allowed: &Value) -> bool {
         (Value::Null, _) | (_, Value::Null) => false,
         (Value::Number(value), Value::Number(allowed)) => match (value.as_i64(), allowed.as_i64()) {
             (Some(value), Some(allowed)) => value == allowed,
-            (None, Some(allowed)) => value.as_f64().is_some_and(|value| value as i64 == allowed),
+            (None, Some(allowed)) => value.as_f64().is_some_and(|value| to_integer(value) == allowed),
             _ => value.as_f64() == allowed.as_f64(),
         },
         // An integer converts to the text of the character with that number.

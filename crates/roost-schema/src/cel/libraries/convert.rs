@@ -97,7 +97,7 @@ pub(crate) fn to_text(value: &Value<'_>) -> String {
 
 /// A double as Go's `%g` prints it, with an exponent from a million on.
 fn double_text(number: f64) -> String {
-    if number.is_finite() { wording::spell_float(number, -4, 6) } else { wording::float(number) }
+    wording::float(number)
 }
 
 fn to_string<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {

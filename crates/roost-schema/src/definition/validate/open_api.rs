@@ -62,7 +62,10 @@ pub(super) fn validate(
     if options.require_structural {
         match compile(schema) {
             Err(words) => unsupported = Some(Error::invalid(&schema_path, "", words)),
-            Ok(root) => {
+            Ok(mut root) => {
+                // A default of the root is checked like that of an embedded object.
+                root.embedded = true;
+                root.below.embedded = true;
                 let mut found = structural::validate(schema, &schema_path);
                 if found.is_empty() {
                     found = default_values::validate(&root, &schema_path, options.require_pruned_defaults);

@@ -215,5 +215,5 @@ pub(super) fn version(version: &super::spec::VersionView<'_>) -> String {
 }
 
 pub(super) fn versions(versions: &[super::spec::VersionView<'_>]) -> String {
-    list(&versions.iter().map(version).collect::<Vec<_>>())
+    format!("[{}]", versions.iter().map(version).collect::<Vec<_>>().join(","))
 }

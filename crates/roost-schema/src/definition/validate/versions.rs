@@ -116,7 +116,8 @@ pub(super) fn one_of(value: &str, accepted: &[&str], path: &Path<'_>, errors: &m
 fn version_set(spec: &SpecView<'_>, versions_path: &Path<'_>, path: &Path<'_>, errors: &mut Errors) {
     let names: Vec<&str> = spec.versions.iter().map(|version| version.props.text("name")).collect();
     let mut refuse = |words: &str| {
-        let shown = shown::versions(&spec.versions);
+        let given = spec.props.get("versions").is_some();
+        let shown = if given { shown::versions(&spec.versions) } else { "null".to_owned() };
         errors.push(wording::error_showing(Kind::Invalid, versions_path.to_string(), &shown, words));
     };
     let mut unique = names.clone();
