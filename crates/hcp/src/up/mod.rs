@@ -25,6 +25,10 @@ const MANAGEMENT: &str = "management";
 /// The ports that Services of type NodePort get.
 const NODE_PORTS: std::ops::RangeInclusive<u16> = 30_000..=32_767;
 
+/// Expressions and schemas nest up to limits that stock sets, and walks along them are recursive. Only what is used
+/// of a stack takes memory.
+const STACK_BYTES: usize = 16 * 1024 * 1024;
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UpError {
     #[error(transparent)]
@@ -65,7 +69,11 @@ pub(crate) fn run(arguments: &Up) -> Result<(), UpError> {
         return detach::start(arguments, &data_dir);
     }
     start_logging();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(UpError::Serve)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_stack_size(STACK_BYTES)
+        .build()
+        .map_err(UpError::Serve)?;
     runtime.block_on(serve_management(arguments, data_dir, started))
 }
 
