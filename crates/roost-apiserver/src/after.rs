@@ -45,66 +45,60 @@ pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// Writes accepted names and conditions into a definition: a pure function of it and the others of its group.
 fn accept_names(definition: &mut Value, others: &[Value], now: &str) {
-    let names = definition["spec"]["names"].clone();
-    let conflict = name_conflict(definition, others);
-    if conflict.is_none() {
-        definition["status"]["acceptedNames"] = names;
-    }
     let was_established = is_true(definition, "Established");
-    let (accepted, reason, message) = match &conflict {
+    let conflict = accept_free_names(definition, others);
+    let (accepted, reason, message) = match conflict {
         None => ("True", "NoConflicts", "no conflicts found".to_owned()),
-        Some((reason, message)) => ("False", *reason, message.clone()),
+        Some((reason, message)) => ("False", reason, message),
     };
     set_condition(definition, "NamesAccepted", accepted, reason, &message, now);
     if accepted == "True" || was_established {
-        set_condition(
-            definition,
-            "Established",
-            "True",
-            "InitialNamesAccepted",
-            "the initial names have been accepted",
-            now,
-        );
+        set_condition(definition, "Established", "True", "InitialNamesAccepted", "the initial names have been accepted", now);
     } else {
         set_condition(definition, "Established", "False", "NotAccepted", "not all names are accepted", now);
     }
 }
 
-/// The first name that another definition of the group has.
-fn name_conflict(definition: &Value, others: &[Value]) -> Option<(&'static str, String)> {
-    let group = &definition["spec"]["group"];
-    let names = &definition["spec"]["names"];
-    let rivals = || {
-        others.iter().filter(|other| other["spec"]["group"] == *group).map(|other| &other["status"]["acceptedNames"])
+/// Accepts the names that no other definition of the group has, one by one, and returns the last conflict.
+fn accept_free_names(definition: &mut Value, others: &[Value]) -> Option<(&'static str, String)> {
+    let group = definition["spec"]["group"].clone();
+    let wanted = definition["spec"]["names"].clone();
+    let rivals: Vec<&Value> =
+        others.iter().filter(|other| other["spec"]["group"] == group).map(|other| &other["status"]["acceptedNames"]).collect();
+    let texts = |names: &Value, fields: &[&str]| -> Vec<String> {
+        fields
+            .iter()
+            .flat_map(|field| match &names[*field] {
+                Value::String(text) => vec![text.clone()],
+                Value::Array(list) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+                _ => Vec::new(),
+            })
+            .collect()
     };
-    let resources = |accepted: &Value| -> Vec<String> {
-        let single = ["plural", "singular"].iter().filter_map(|name| accepted[*name].as_str());
-        let short = accepted["shortNames"].as_array().into_iter().flatten().filter_map(Value::as_str);
-        single.chain(short).map(str::to_owned).collect()
-    };
-    let kinds = |accepted: &Value| -> Vec<String> {
-        ["kind", "listKind"].iter().filter_map(|name| accepted[*name].as_str()).map(str::to_owned).collect()
-    };
-    let taken = |wanted: &str, of: &dyn Fn(&Value) -> Vec<String>| {
-        rivals().any(|accepted| of(accepted).iter().any(|name| name == wanted))
-    };
-    let words = |name: &str| format!("{} is already in use", roost_object::field::quote(name));
-    for (field, reason) in [("plural", "PluralConflict"), ("singular", "SingularConflict")] {
-        if let Some(name) = names[field].as_str().filter(|name| taken(name, &resources)) {
-            return Some((reason, words(name)));
+    let resources: Vec<String> = rivals.iter().flat_map(|names| texts(names, &["plural", "singular", "shortNames"])).collect();
+    let kinds: Vec<String> = rivals.iter().flat_map(|names| texts(names, &["kind", "listKind"])).collect();
+    let mut conflict = None;
+    for (field, reason, taken) in [
+        ("plural", "PluralConflict", &resources),
+        ("singular", "SingularConflict", &resources),
+        ("shortNames", "ShortNamesConflict", &resources),
+        ("kind", "KindConflict", &kinds),
+        ("listKind", "ListKindConflict", &kinds),
+    ] {
+        let clashes: Vec<String> = texts(&wanted, &[field]).into_iter().filter(|name| taken.contains(name)).collect();
+        if let Some(first) = clashes.first() {
+            let words = clashes.iter().map(|name| format!("{} is already in use", roost_object::field::quote(name)));
+            let words: Vec<String> = words.collect();
+            let message = if clashes.len() == 1 { format!("{} is already in use", roost_object::field::quote(first)) } else { format!("[{}]", words.join(", ")) };
+            conflict = Some((reason, message));
+        } else if let Some(value) = wanted.get(field) {
+            definition["status"]["acceptedNames"][field] = value.clone();
         }
     }
-    for name in names["shortNames"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        if taken(name, &resources) {
-            return Some(("ShortNamesConflict", words(name)));
-        }
+    if let Some(categories) = wanted.get("categories") {
+        definition["status"]["acceptedNames"]["categories"] = categories.clone();
     }
-    for (field, reason) in [("kind", "KindConflict"), ("listKind", "ListKindConflict")] {
-        if let Some(name) = names[field].as_str().filter(|name| taken(name, &kinds)) {
-            return Some((reason, words(name)));
-        }
-    }
-    None
+    conflict
 }
 
 /// Sets a condition of a definition; the time moves only with the status.

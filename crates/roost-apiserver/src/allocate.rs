@@ -149,5 +149,5 @@ fn address_object(address: IpAddr, service: &Value) -> Bytes {
             "name": metadata_text(service, "name"),
         }},
     });
-    Stored::encode(&object, "v1").into_bytes()
+    Stored::encode(&object, "v1", roost_kinds::type_of("networking.k8s.io/v1", "IPAddress")).into_bytes()
 }

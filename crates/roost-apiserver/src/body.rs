@@ -183,39 +183,21 @@ impl Body<'_> {
 
     fn custom(&self, custom: &Custom) -> Result<Parsed, Status> {
         let (text, mut findings) = self.as_json()?;
-        let document = json::read(&text).map_err(|error| {
-            let why = format!("couldn't get version/kind; json parse error: {error}");
-            self.refuse(None, if self.encoding == Encoding::Json { &why } else { "" })
-        })?;
+        let named = json::type_meta(&text).map_err(|error| self.refuse(None, &error.to_string()))?;
+        let document = json::read(&text).map_err(|error| self.refuse(None, &error.to_string()))?;
         findings.extend(document.duplicates);
         let mut object = document.value;
-        let word = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let (api_version, kind) = (word("apiVersion"), word("kind"));
-        let shown = String::from_utf8_lossy(&text).into_owned();
-        if kind.is_empty() {
+        if named.kind.is_empty() {
+            let shown = String::from_utf8_lossy(&text);
             return Err(self.refuse(None, &format!("Object 'Kind' is missing in '{shown}'")));
         }
-        let found = GroupVersionKind::parse(&api_version, &kind);
-        if api_version.is_empty() {
-            return Err(self.refuse(Some(&found), &format!("Object 'apiVersion' is missing in '{shown}'")));
-        }
+        let found = GroupVersionKind::parse(&named.api_version, &named.kind);
         if let Some(schema) = &custom.version().schema {
             let pruned = schema.decode(&mut object).map_err(|error| match error {
                 MetadataError::Malformed(why) => self.refuse(Some(&found), &why),
-                other => Status::internal(other.to_string()),
+                other => self.refuse(Some(&found), &other.to_string()),
             })?;
             findings.extend(pruned.iter().map(|field| format!("unknown field {}", quote(field))));
-        }
-        if found.kind != self.expected.kind || found.group != self.expected.group {
-            let why = format!(
-                "{} in version {} cannot be handled as a {}: {} is not {}",
-                found.kind,
-                quote(&found.version),
-                self.expected.kind,
-                found,
-                self.expected
-            );
-            return Err(Status::bad_request(why));
         }
         Ok((object, found, findings))
     }

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use roost_object::{Status, Value};
+use roost_pki::CertificateAuthority;
 use roost_store::{Expect, Operation, Write};
 use serde_json::json;
 
 use crate::call::Call;
 use crate::clock;
 use crate::cluster::Cluster;
+use crate::identity::AUTHORITY_LIFETIME;
 use crate::write::{self, Target, storage_error};
 
 /// The namespaces of a fresh cluster.
@@ -19,7 +22,7 @@ impl Cluster {
     pub async fn bootstrap(self: &Arc<Self>) -> Result<(), Status> {
         let call = Call::internal(self);
         let mut writes = Vec::new();
-        for object in objects(self) {
+        for object in objects(self)? {
             writes.extend(missing(&call, object)?);
         }
         if writes.is_empty() {
@@ -62,16 +65,17 @@ fn missing(call: &Call, mut object: Value) -> Result<Option<Write>, Status> {
 }
 
 /// All objects of a fresh cluster.
-fn objects(cluster: &Cluster) -> Vec<Value> {
+fn objects(cluster: &Cluster) -> Result<Vec<Value>, Status> {
     let mut objects: Vec<Value> = roost_kinds::bootstrap::values().collect();
     for name in NAMESPACES {
         objects.push(default_account(name));
         objects.push(root_authority(cluster, name));
     }
+    objects.push(delegated_authentication(cluster)?);
     objects.push(json!({
         "apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
-        "data": {"client-ca-file": cluster.config.identity.client_trust.to_pem()},
+        "metadata": {"name": "kube-apiserver-legacy-service-account-token-tracking", "namespace": "kube-system"},
+        "data": {"since": clock::now_text().split('T').next()},
     }));
     objects.push(json!({
         "apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR",
@@ -80,7 +84,28 @@ fn objects(cluster: &Cluster) -> Vec<Value> {
         "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "", "message": "Kubernetes default Service CIDR is ready", "lastTransitionTime": clock::now_text()}]},
     }));
     objects.extend(kubernetes_service(cluster));
-    objects
+    Ok(objects)
+}
+
+/// Whom servers beside this one believe, as stock's components read it when they start.
+///
+/// The key of the proxies' authority is thrown away: as long as requests are not passed on to such servers, nobody may
+/// speak for another there.
+fn delegated_authentication(cluster: &Cluster) -> Result<Value, Status> {
+    let proxies = CertificateAuthority::new("front-proxy-ca", Timestamp::now(), AUTHORITY_LIFETIME)
+        .map_err(|error| Status::internal(error.to_string()))?;
+    Ok(json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
+        "data": {
+            "client-ca-file": cluster.config.identity.client_trust.to_pem(),
+            "requestheader-allowed-names": r#"["front-proxy-client"]"#,
+            "requestheader-client-ca-file": proxies.certificate().to_pem(),
+            "requestheader-extra-headers-prefix": r#"["X-Remote-Extra-"]"#,
+            "requestheader-group-headers": r#"["X-Remote-Group"]"#,
+            "requestheader-username-headers": r#"["X-Remote-User"]"#,
+        },
+    }))
 }
 
 /// The account that pods run as when they name none.

@@ -129,11 +129,19 @@ impl Cluster {
             })
     }
 
-    /// Whether stored bytes are what callers see, but for the type and revision.
+    /// Whether the objects of a resource can be what callers see, but for the type and revision.
     pub(crate) fn is_served_as_stored(&self, resource: &Resource) -> bool {
         match &resource.origin {
             Origin::BuiltIn(..) => resource.api_version == resource.storage_api_version(),
             Origin::Custom(custom) => custom.definition.conversion == roost_schema::Conversion::None,
+        }
+    }
+
+    /// Whether one object of such a resource is: written in the served version, under the present definition.
+    pub(crate) fn is_current(&self, resource: &Resource, stored: &Stored, modified: Revision) -> bool {
+        match &resource.origin {
+            Origin::BuiltIn(..) => true,
+            Origin::Custom(custom) => stored.version() == resource.version && modified > custom.since,
         }
     }
 
@@ -221,7 +229,15 @@ impl Cluster {
         let object = stored
             .decode(&self.stored_api_version(resource, &stored), &resource.kind, revision)
             .map_err(|error| Status::internal(error.to_string()))?;
-        convert_from_storage(resource, object)
+        let mut object = convert_from_storage(resource, object)?;
+        if let Origin::Custom(custom) = &resource.origin
+            && !self.is_current(resource, &stored, revision)
+            && let Some(schema) = &custom.version().schema
+        {
+            schema.prune(&mut object);
+            schema.apply_defaults(&mut object);
+        }
+        Ok(object)
     }
 
     fn stored_api_version(&self, resource: &Resource, stored: &Stored) -> String {

@@ -51,7 +51,7 @@ impl Index for CustomTable {
                 let resources = served
                     .map(|index| {
                         let definition = Arc::clone(&definition);
-                        Arc::new(Resource::custom(Custom { definition, index, name: name.to_owned(), terminating }))
+                        Arc::new(Resource::custom(Custom { definition, index, name: name.to_owned(), since: revision, terminating }))
                     })
                     .collect();
                 self.definitions.insert(name.to_owned(), resources);

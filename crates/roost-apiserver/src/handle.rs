@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use http::Response;
 use roost_object::selector::FieldSelector;
+use roost_object::field::{Error, Path};
 use roost_object::status::Details;
 use roost_object::{GroupVersionKind, Map, Status, Value};
 
@@ -23,6 +24,9 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
     let Some(resource) = call.cluster.resource(&info.group, &info.version, &info.resource) else {
         return Ok(unknown_path(call));
     };
+    if resource.as_custom().is_some() && !info.subresource.is_empty() && !resource.has_subresource(&info.subresource) {
+        return Err(Status::not_found(&resource.group_resource(), &info.name));
+    }
     if !is_routed(&resource, call) {
         return if is_nameless_namespace(&resource, call) {
             Err(Status::bad_request("Namespace parameter required."))
@@ -33,6 +37,11 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
     let verb = info.verb.as_str();
     if !resource.serves(&info.subresource, verb) || !is_method_routed(&resource, call) {
         return Err(method_not_allowed(&resource, call));
+    }
+    let words = if info.name.is_empty() { Vec::new() } else { roost_object::names::is_path_segment(&info.name) };
+    if !words.is_empty() && !matches!(verb, "list" | "watch") {
+        let name = roost_object::field::quote(&info.name);
+        return Err(Status::bad_request(format!("Name parameter invalid: {name}: {}", words.join(";"))));
     }
     warn_of_deprecation(call, &resource);
     if let Some(answer) = subresource::handle(call, &resource, &body).await {
@@ -184,6 +193,11 @@ pub(crate) fn decode(target: &Target<'_>, body: &Bytes, options: &WriteOptions) 
             decoded.kind.api_version(),
             resource.api_version
         )));
+    }
+    if decoded.kind.kind != expected.kind {
+        let error = Error::invalid(&Path::new("kind"), &*decoded.kind.kind, format!("must be {}", expected.kind));
+        let kind = decoded.kind.group_kind();
+        return Err(Status::invalid(&kind, write::metadata_text(&decoded.object, "name"), &[error]));
     }
     decoded.warnings.into_iter().for_each(|warning| target.call.warnings.add(warning));
     let mut object = decoded.object;

@@ -8,7 +8,7 @@ use roost_object::Value;
 use roost_pki::{CertificateAuthority, CertificateBundle, CertificateRequest, PrivateKey, PublicKey};
 
 /// How long the authority of a fresh cluster lives.
-const AUTHORITY_LIFETIME: SignedDuration = SignedDuration::from_hours(24 * 365 * 10);
+pub(crate) const AUTHORITY_LIFETIME: SignedDuration = SignedDuration::from_hours(24 * 365 * 10);
 
 /// Who a tenant trusts, and what it signs with.
 pub struct Identity {

@@ -10,8 +10,8 @@ use roost_object::{GroupKind, Status, Value, json, yaml};
 
 use crate::clock;
 use crate::options::{FieldValidation, WriteOptions};
-use crate::resource::{Origin, Resource};
-use crate::write::{Target, apply_defaults, filter, tracking};
+use crate::resource::{AnyNode, Origin, Resource};
+use crate::write::{Target, apply_defaults, filter, match_namespace, tracking};
 
 /// The kinds of patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +64,9 @@ impl Patch {
     pub(crate) fn parse(kind: PatchType, bytes: Bytes) -> Result<Patch, Status> {
         let parsed = match kind {
             PatchType::Apply => {
-                yaml::read(&bytes).map_err(|error| Status::bad_request(format!("error decoding YAML: {error}")))?
+                yaml::read(&bytes).map_err(|error| {
+                    Status::bad_request(format!("error decoding YAML: error converting YAML to JSON: {error}"))
+                })?
             }
             PatchType::Json | PatchType::Merge => {
                 json::read(&bytes).map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?
@@ -93,12 +95,16 @@ impl Patch {
         }
         let patched = match self.kind {
             PatchType::Json => json_patch::apply(live, &self.bytes).map_err(|error| error.status())?,
-            PatchType::Merge => merge_patch::apply(live.clone(), self.tree.clone()),
-            _ => strategic::apply(live.clone(), self.tree.clone(), Schema(type_ref(target.resource)))
+            PatchType::Merge => {
+                merge_patch::check(&self.tree).map_err(|error| error.status())?;
+                merge_patch::apply(live.clone(), self.tree.clone())
+            }
+            _ => strategic::apply(live.clone(), self.tree.clone(), type_ref(target.resource))
                 .map_err(|error| error.status())?,
         };
         let mut object = self.decode(target, patched, options)?;
         apply_defaults(target.resource, &mut object);
+        match_namespace(target, &mut object)?;
         check_name(target, &object)?;
         Ok(object)
     }
@@ -106,7 +112,7 @@ impl Patch {
     /// Reads the patched tree as the kind's own type.
     fn decode(&self, target: &Target<'_>, patched: Value, options: &WriteOptions) -> Result<Value, Status> {
         let shown = || match self.kind {
-            PatchType::Strategic => self.tree.to_string(),
+            PatchType::Strategic => strategic::show(&self.tree),
             _ => patched.to_string(),
         };
         let refuse = |value: String, why: String| {
@@ -122,6 +128,12 @@ impl Patch {
                 },
             )
             .collect();
+        if self.kind != PatchType::Strategic {
+            check_identity(target.resource, &patched).map_err(|error| match error {
+                Identity::Unreadable(why) => refuse(shown(), why),
+                Identity::Refused(status) => *status,
+            })?;
+        }
         let object = match &target.resource.origin {
             Origin::BuiltIn(resource, _) => {
                 let text = if options.validation == FieldValidation::Strict { shown() } else { String::new() };
@@ -157,18 +169,24 @@ impl Patch {
         let now = clock::now_text();
         let filter = filter(target);
         let tracking = tracking(target, &options.field_manager, &now, &filter);
+        if let Origin::BuiltIn(..) = &resource.origin {
+            apply::check(&self.tree, &tracking, resource.node(), built_in_holds).map_err(|error| error.status())?;
+        }
         let merged = apply::apply(live, &self.tree, &tracking, options.force, resource.node())
             .map_err(|error| error.status())?;
         if !self.duplicates.is_empty() {
             match options.validation {
                 FieldValidation::Strict => {
                     return Err(Status::bad_request(format!(
-                        "error strict decoding YAML: {}",
+                        "error strict decoding YAML: error converting YAML to JSON: {}",
                         self.duplicates.join(", ")
                     )));
                 }
                 FieldValidation::Warn => {
-                    self.duplicates.iter().for_each(|duplicate| target.call.warnings.add(duplicate))
+                    {
+                    let bare = |text: &String| text.trim_start_matches("yaml: unmarshal errors:").trim().to_owned();
+                    self.duplicates.iter().for_each(|duplicate| target.call.warnings.add(bare(duplicate)));
+                }
                 }
                 FieldValidation::Ignore => {}
             }
@@ -188,6 +206,7 @@ impl Patch {
             }
         };
         apply_defaults(resource, &mut object);
+        match_namespace(target, &mut object)?;
         check_name(target, &object)?;
         Ok(object)
     }
@@ -236,28 +255,62 @@ fn go_kind(value: &Value) -> &'static str {
     }
 }
 
-/// The tables of built-in kinds, as strategic merge patch looks at them.
-#[derive(Clone, Copy)]
-struct Schema(TypeRef);
+/// Why a patched object is not of the kind that it was.
+enum Identity {
+    /// It cannot be read as what it says it is.
+    Unreadable(String),
+    /// It is refused outright.
+    Refused(Box<Status>),
+}
 
-impl strategic::StrategicSchema for Schema {
-    fn patch_field(self, name: &str) -> Result<strategic::PatchField<Self>, String> {
-        use roost_object::merge::Node as _;
-        match self.0.field(name) {
-            Some(field) => Ok(strategic::PatchField {
-                schema: Some(Schema(field)),
-                strategy: field.entry().map_or("", |entry| entry.patch_strategy),
-                merge_key: field.patch_merge_key().unwrap_or_default(),
-            }),
-            None => {
-                let ty = self.0.structure().map_or("", |ty| ty.name());
-                Err(format!("unable to find api field in struct {ty} for the json field {}", quote(name)))
+/// A patch may not turn an object into another kind.
+fn check_identity(resource: &Resource, patched: &Value) -> Result<(), Identity> {
+    let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    if api_version == resource.api_version && kind == resource.kind {
+        return Ok(());
+    }
+    match &resource.origin {
+        Origin::Custom(_) => {
+            let mut errors = Vec::new();
+            if kind != resource.kind {
+                let words = format!("must be {}", resource.kind);
+                errors.push(Error::invalid(&Path::new("kind"), kind, words));
             }
+            if api_version != resource.api_version {
+                let words = format!("must be {}", resource.api_version);
+                errors.push(Error::invalid(&Path::new("apiVersion"), api_version, words));
+            }
+            let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
+            let name = patched["metadata"]["name"].as_str().unwrap_or_default();
+            Err(Identity::Refused(Box::new(Status::invalid(&GroupKind::new(group, kind), name, &errors))))
+        }
+        Origin::BuiltIn(..) => {
+            if api_version.is_empty() || kind.is_empty() {
+                let missing = if kind.is_empty() { "Kind" } else { "apiVersion" };
+                return Err(Identity::Unreadable(format!("Object '{missing}' is missing in '{patched}'")));
+            }
+            let why = match roost_kinds::type_of(api_version, kind) {
+                None => format!(
+                    "no kind {} is registered for version {} in scheme {}",
+                    quote(kind),
+                    quote(api_version),
+                    quote("pkg/runtime/scheme.go:111")
+                ),
+                Some(ty) => match roost_kinds::json::decode(patched.clone(), ty) {
+                    Err(error) => error.to_string(),
+                    Ok(_) => format!("unable to decode {api_version}, Kind={kind} into {}", resource.kind),
+                },
+            };
+            Err(Identity::Unreadable(why))
         }
     }
+}
 
-    fn patch_element(self) -> Option<Self> {
-        use roost_object::merge::Node as _;
-        self.0.element().map(Schema)
+/// What the places of built-in kinds hold, for the check of an applied configuration.
+fn built_in_holds(node: AnyNode<'_>) -> apply::Holds {
+    match node {
+        AnyNode::BuiltIn(node) => roost_merge::built_in::holds(node),
+        _ => apply::Holds::Anything,
     }
 }

@@ -10,7 +10,7 @@ use roost_object::merge::{Node, Shape};
 use roost_object::{GroupKind, GroupResource, Value, group};
 use roost_rules::Rules;
 use roost_schema::{Definition, SchemaRef, Version};
-use roost_store::Collection;
+use roost_store::{Collection, Revision};
 
 use crate::negotiate::{BUILT_IN, CUSTOM, Encoding};
 
@@ -50,6 +50,8 @@ pub(crate) struct Custom {
     pub(crate) index: usize,
     /// The definition's name, `<plural>.<group>`.
     pub(crate) name: String,
+    /// The revision of the definition: objects written before it may lack its defaults.
+    pub(crate) since: Revision,
     /// Whether the definition is being deleted: nothing new may be created.
     pub(crate) terminating: bool,
 }
@@ -97,7 +99,8 @@ impl Resource {
 
     /// The kind as error messages name it.
     pub(crate) fn group_kind(&self) -> GroupKind {
-        GroupKind::new(&*self.group, &*self.kind)
+        let group = if self.group == "events.k8s.io" { "" } else { &self.group };
+        GroupKind::new(group, &*self.kind)
     }
 
     /// Where the objects of a tenant lie. Events of both groups are the same objects.
@@ -168,6 +171,14 @@ impl Resource {
                 Some(schema) => AnyNode::Custom(SchemaRef(schema)),
                 None => AnyNode::Untyped,
             },
+        }
+    }
+
+    /// The Go type behind a built-in kind as it is stored.
+    pub(crate) fn storage_type(&self) -> Option<&'static roost_kinds::Type> {
+        match &self.origin {
+            Origin::BuiltIn(resource, _) => roost_kinds::type_of(resource.storage_version, resource.kind),
+            Origin::Custom(_) => None,
         }
     }
 

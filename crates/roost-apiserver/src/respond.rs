@@ -56,12 +56,15 @@ pub(crate) fn object(code: u16, format: &Format, value: &Value) -> Response<Body
 pub(crate) fn encode(value: &Value, format: &Format) -> Bytes {
     match format.encoding {
         Encoding::Json => {
-            let mut out = BytesMut::with_capacity(1024).writer();
-            let written =
-                if format.pretty { write_pretty(&mut out, value) } else { serde_json::to_writer(&mut out, value) };
-            debug_assert!(written.is_ok(), "values always serialise");
-            let _ = out.write_all(b"\n");
-            out.into_inner().freeze()
+            let mut out = Vec::with_capacity(1024);
+            let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
+            match roost_kinds::type_of(text("apiVersion"), text("kind")) {
+                Some(ty) => roost_kinds::json::write(&mut out, value, ty),
+                None => roost_kinds::json::write_untyped(&mut out, value),
+            }
+            let mut out = if format.pretty { indent(&out) } else { out };
+            out.push(b'\n');
+            out.into()
         }
         Encoding::Yaml => roost_object::yaml::write(value).into(),
         Encoding::Protobuf => {
@@ -74,10 +77,48 @@ pub(crate) fn encode(value: &Value, format: &Format) -> Bytes {
     }
 }
 
-fn write_pretty(out: impl std::io::Write, value: &Value) -> serde_json::Result<()> {
-    let formatter = serde_json::ser::PrettyFormatter::with_indent(b"  ");
-    let mut serializer = serde_json::Serializer::with_formatter(out, formatter);
-    serde::Serialize::serialize(value, &mut serializer)
+/// Indents compact JSON for people, in the order in which it is written.
+fn indent(compact: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(compact.len() * 2);
+    let (mut depth, mut quoted, mut escaped) = (0_usize, false, false);
+    let line = |out: &mut Vec<u8>, depth: usize| {
+        out.push(b'\n');
+        out.extend(std::iter::repeat_n(b' ', depth * 2));
+    };
+    for (index, byte) in compact.iter().copied().enumerate() {
+        if quoted {
+            out.push(byte);
+            quoted = escaped || byte != b'"';
+            escaped = byte == b'\\' && !escaped;
+            continue;
+        }
+        let next = compact.get(index + 1).copied();
+        match byte {
+            b'"' => {
+                quoted = true;
+                out.push(byte);
+            }
+            b'{' | b'[' if matches!(next, Some(b'}' | b']')) => out.push(byte),
+            b'{' | b'[' => {
+                depth += 1;
+                out.push(byte);
+                line(&mut out, depth);
+            }
+            b'}' | b']' if matches!(out.last(), Some(b'{' | b'[')) => out.push(byte),
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                line(&mut out, depth);
+                out.push(byte);
+            }
+            b',' => {
+                out.push(byte);
+                line(&mut out, depth);
+            }
+            b':' => out.extend_from_slice(b": "),
+            _ => out.push(byte),
+        }
+    }
+    out
 }
 
 /// A refusal, in the encoding that the caller reads.

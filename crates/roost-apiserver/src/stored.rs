@@ -5,11 +5,15 @@
 //! of bytes: most reads never build a tree.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use roost_kinds::Type;
 use roost_object::{Map, Value};
 use roost_store::Revision;
 
 /// Bytes before the version's name: the place of the resource version, and the length of the version's name.
 const FIXED_HEADER: usize = 5;
+
+/// Set in the place of the resource version when the fields stand in the order of a Go type.
+const TYPED: u32 = 1 << 31;
 
 /// An object as the store holds it.
 #[derive(Clone, Debug)]
@@ -38,21 +42,23 @@ impl Stored {
         if valid { Ok(stored) } else { Err(StoredError::Header) }
     }
 
-    /// Packs an object of the given API version.
-    pub(crate) fn encode(object: &Value, version: &str) -> Stored {
+    /// Packs an object of the given API version. Built-in kinds are written in the order of their Go types, as stock
+    /// writes them; custom ones in the order of the alphabet, as stock writes those.
+    pub(crate) fn encode(object: &Value, version: &str, ty: Option<&'static Type>) -> Stored {
         let mut bytes = BytesMut::with_capacity(1024);
         bytes.put_u32_le(0);
         bytes.put_u8(version.len() as u8);
         bytes.put_slice(version.as_bytes());
         let start = bytes.len();
-        let offset = match object {
-            Value::Object(fields) => write_object(&mut bytes, fields, start),
-            other => {
+        let place = match (object, ty) {
+            (_, Some(ty)) => write_typed(&mut bytes, object, ty, start),
+            (Value::Object(fields), None) => write_object(&mut bytes, fields, start) as u32,
+            (other, None) => {
                 write_value(&mut bytes, other);
                 0
             }
         };
-        bytes[..4].copy_from_slice(&(offset as u32).to_le_bytes());
+        bytes[..4].copy_from_slice(&place.to_le_bytes());
         Stored { bytes: bytes.freeze() }
     }
 
@@ -85,23 +91,31 @@ impl Stored {
         let json = self.json();
         let offset = self.offset();
         out.reserve(json.len() + 96);
-        if kind.is_empty() {
-            out.put_slice(&json[..offset]);
+        let body = if kind.is_empty() {
+            0
         } else {
-            out.put_slice(b"{\"apiVersion\":\"");
-            out.put_slice(api_version.as_bytes());
-            out.put_slice(b"\",\"kind\":\"");
-            out.put_slice(kind.as_bytes());
+            let names: [(&[u8], &str); 2] = if self.is_typed() {
+                [(b"{\"kind\":\"", kind), (b"\",\"apiVersion\":\"", api_version)]
+            } else {
+                [(b"{\"apiVersion\":\"", api_version), (b"\",\"kind\":\"", kind)]
+            };
+            for (name, value) in names {
+                out.put_slice(name);
+                out.put_slice(value.as_bytes());
+            }
             out.put_slice(if json.len() > 2 { b"\"," } else { b"\"" });
-            out.put_slice(&json[1..offset.max(1)]);
-        }
+            1
+        };
+        out.put_slice(&json[body.min(offset)..offset]);
         if offset > 0 {
-            out.put_slice(b"\"resourceVersion\":\"");
             let mut digits = itoa_buffer(revision);
+            let (before, after): (&[u8], &[u8]) =
+                if self.is_typed() { (b",\"resourceVersion\":\"", b"\"") } else { (b"\"resourceVersion\":\"", b"\",") };
+            out.put_slice(before);
             out.put_slice(digits.text());
-            out.put_slice(b"\",");
+            out.put_slice(after);
         }
-        out.put_slice(&json[offset.max(usize::from(!kind.is_empty()))..]);
+        out.put_slice(&json[offset.max(body)..]);
     }
 
     /// The JSON as it is stored.
@@ -113,8 +127,16 @@ impl Stored {
         self.bytes[4] as usize
     }
 
+    fn place(&self) -> u32 {
+        u32::from_le_bytes([self.bytes[0], self.bytes[1], self.bytes[2], self.bytes[3]])
+    }
+
     fn offset(&self) -> usize {
-        u32::from_le_bytes([self.bytes[0], self.bytes[1], self.bytes[2], self.bytes[3]]) as usize
+        (self.place() & !TYPED) as usize
+    }
+
+    fn is_typed(&self) -> bool {
+        self.place() & TYPED != 0
     }
 }
 
@@ -140,6 +162,41 @@ fn itoa_buffer(mut number: u64) -> Digits {
             return digits;
         }
     }
+}
+
+/// Writes a built-in object without its type and resource version; returns where in its JSON the resource version
+/// belongs: behind `metadata.uid`, which every stored object has.
+fn write_typed(out: &mut BytesMut, object: &Value, ty: &'static Type, start: usize) -> u32 {
+    const UID: &[u8] = b"\"uid\":\"";
+    const REVISION: &[u8] = b",\"resourceVersion\":\"";
+    let mut text = Vec::with_capacity(1024);
+    roost_kinds::json::write(&mut text, object, ty);
+    let field = |name: &str| object.get(name).and_then(Value::as_str);
+    let names = format!(
+        "{{{}{}",
+        field("kind").map(|kind| format!("\"kind\":\"{kind}\",")).unwrap_or_default(),
+        field("apiVersion").map(|version| format!("\"apiVersion\":\"{version}\",")).unwrap_or_default(),
+    );
+    let body = if text.starts_with(names.as_bytes()) { &text[names.len()..] } else { text.get(1..).unwrap_or_default() };
+    out.put_u8(b'{');
+    let uid = find(body, UID).map(|at| at + UID.len()).and_then(|at| find(&body[at..], b"\"").map(|end| at + end + 1));
+    let Some(end) = uid else {
+        out.put_slice(body);
+        return TYPED;
+    };
+    out.put_slice(&body[..end]);
+    let place = (out.len() - start) as u32;
+    let rest = &body[end..];
+    let rest = match rest.strip_prefix(REVISION) {
+        Some(tail) => find(tail, b"\"").map_or(tail, |quote| &tail[quote + 1..]),
+        None => rest,
+    };
+    out.put_slice(rest);
+    place | TYPED
+}
+
+fn find(text: &[u8], pattern: &[u8]) -> Option<usize> {
+    text.windows(pattern.len()).position(|window| window == pattern)
 }
 
 /// Writes an object without its type and resource version; returns where in its JSON the resource version belongs:
@@ -205,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_stored_object_comes_back_with_its_type_and_new_revision() {
-        let stored = Stored::encode(&object(), "v1");
+        let stored = Stored::encode(&object(), "v1", None);
         assert_eq!(stored.version(), "v1");
         let mut expected = object();
         expected["metadata"]["resourceVersion"] = "42".into();
@@ -216,9 +273,24 @@ mod tests {
     }
 
     #[test]
+    fn built_in_kinds_keep_the_order_of_their_go_type() {
+        let ty = roost_kinds::type_of("v1", "ConfigMap").unwrap();
+        let stored = Stored::encode(&object(), "v1", Some(ty));
+        let mut out = BytesMut::new();
+        stored.write_json(&mut out, "v1", "ConfigMap", 42);
+        let text = std::str::from_utf8(&out).unwrap();
+        let expected = concat!(
+            r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","namespace":"y","uid":"u","#,
+            r#""resourceVersion":"42","labels":{}},"data":{"a":"b"}}"#
+        );
+        assert_eq!(text, expected);
+        assert_eq!(stored.decode("v1", "ConfigMap", 42).unwrap()["metadata"]["resourceVersion"], "42");
+    }
+
+    #[test]
     fn list_items_have_no_type() {
         let mut out = BytesMut::new();
-        Stored::encode(&object(), "v1").write_json(&mut out, "v1", "", 0);
+        Stored::encode(&object(), "v1", None).write_json(&mut out, "v1", "", 0);
         let value: Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(value.get("kind"), None);
         assert_eq!(value["metadata"]["resourceVersion"], "0");

@@ -12,7 +12,8 @@ const VERSION: &str = "meta.k8s.io/v1";
 /// The longest token that is read.
 const MAX_TOKEN_LENGTH: usize = 4096;
 
-#[derive(Serialize, Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 struct Token {
     v: String,
     rv: i64,
@@ -43,7 +44,8 @@ impl Continuation {
             return Err(invalid("it is too long"));
         }
         let decoded = URL_SAFE_NO_PAD.decode(token).map_err(|error| invalid(&go_base64_error(&error)))?;
-        let token: Token = serde_json::from_slice(&decoded).map_err(|error| invalid(&error.to_string()))?;
+        let document = roost_object::json::read(&decoded).map_err(|error| invalid(&error.to_string()))?;
+        let token: Token = serde_json::from_value(document.value).map_err(|error| invalid(&error.to_string()))?;
         if token.v != VERSION {
             let quoted = token.v;
             return Err(Status::bad_request(format!(

@@ -50,7 +50,9 @@ pub(crate) fn list(
     let plain = format.encoding == Encoding::Json && format.view == View::Object && !format.pretty;
     if plain && selection.is_everything() && cluster.is_served_as_stored(resource) {
         let meta = meta_of(&page, page.more, page.entries.last());
-        return write_plain(call, resource, &page, &meta);
+        if let Some(answer) = write_plain(call, resource, &page, &meta)? {
+            return Ok(answer);
+        }
     }
     let mut objects = Vec::with_capacity(page.entries.len().min(1024));
     let mut last = None;
@@ -82,32 +84,61 @@ fn meta_of(page: &Page, more: bool, last: Option<&Entry>) -> ListMeta {
     ListMeta { revision: page.revision, continue_token, remaining: more.then_some(page.remaining) }
 }
 
-/// The fast way: stored bytes are copied, nothing is parsed.
-fn write_plain(call: &Call, resource: &Resource, page: &Page, meta: &ListMeta) -> Result<Response<Body>, Status> {
+/// The fast way: stored bytes are copied, nothing is parsed. None when some object must be brought up to date first.
+fn write_plain(
+    call: &Call,
+    resource: &Resource,
+    page: &Page,
+    meta: &ListMeta,
+) -> Result<Option<Response<Body>>, Status> {
     let size: usize = page.entries.iter().map(|entry| entry.value.len() + 64).sum();
     let mut out = BytesMut::with_capacity(size + 256);
-    out.put_slice(b"{\"apiVersion\":\"");
-    out.put_slice(resource.api_version.as_bytes());
-    out.put_slice(b"\",\"items\":[");
-    let item_kind = if resource.as_custom().is_some() { &*resource.kind } else { "" };
+    let custom = resource.as_custom().is_some();
+    let meta = meta.to_value(custom).to_string();
+    let names: [(&[u8], &str); 2] = if custom {
+        [(b"{\"apiVersion\":\"", &resource.api_version), (b"\",\"items\":[", "")]
+    } else {
+        [(b"{\"kind\":\"", &resource.list_kind), (b"\",\"apiVersion\":\"", &resource.api_version)]
+    };
+    for (name, value) in names {
+        out.put_slice(name);
+        out.put_slice(value.as_bytes());
+    }
+    if !custom {
+        out.put_slice(b"\",\"metadata\":");
+        out.put_slice(meta.as_bytes());
+        out.put_slice(b",\"items\":[");
+    }
+    let item_kind = if custom { &*resource.kind } else { "" };
     for (index, entry) in page.entries.iter().enumerate() {
         if index > 0 {
             out.put_u8(b',');
         }
-        call.cluster.open(resource, entry)?.write_json(&mut out, &resource.api_version, item_kind, entry.modified);
+        let stored = call.cluster.open(resource, entry)?;
+        if !call.cluster.is_current(resource, &stored, entry.modified) {
+            return Ok(None);
+        }
+        stored.write_json(&mut out, &resource.api_version, item_kind, entry.modified);
     }
-    out.put_slice(b"],\"kind\":\"");
-    out.put_slice(resource.list_kind.as_bytes());
-    out.put_slice(b"\",\"metadata\":");
-    out.put_slice(meta.to_value().to_string().as_bytes());
-    out.put_slice(b"}\n");
-    Ok(respond::bytes(200, "application/json", out.freeze()))
+    if custom {
+        out.put_slice(b"],\"kind\":\"");
+        out.put_slice(resource.list_kind.as_bytes());
+        out.put_slice(b"\",\"metadata\":");
+        out.put_slice(meta.as_bytes());
+        out.put_slice(b"}\n");
+    } else {
+        out.put_slice(b"]}\n");
+    }
+    Ok(Some(respond::bytes(200, "application/json", out.freeze())))
 }
 
 impl ListMeta {
-    /// The list's metadata.
-    pub(crate) fn to_value(&self) -> Value {
+    /// The list's metadata. Lists of custom resources always have a continue token, be it empty.
+    pub(crate) fn to_value(&self, custom: bool) -> Value {
         let mut meta = roost_object::Map::new();
+        if custom {
+            meta.insert("continue".into(), "".into());
+        }
         meta.insert("resourceVersion".into(), self.revision.to_string().into());
         if !self.continue_token.is_empty() {
             meta.insert("continue".into(), self.continue_token.as_str().into());
@@ -128,10 +159,10 @@ struct Position {
 impl Position {
     fn of(options: &ListOptions, current: Revision) -> Result<Position, Status> {
         if !options.continue_token.is_empty() {
+            let continuation = Continuation::decode(&options.continue_token)?;
             if !options.resource_version.is_empty() && options.resource_version != "0" {
                 return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
             }
-            let continuation = Continuation::decode(&options.continue_token)?;
             return Ok(Position { revision: continuation.revision, after: Some(continuation.after) });
         }
         if options.resource_version.is_empty() || options.resource_version == "0" {
@@ -155,6 +186,14 @@ pub(crate) fn parse_revision(text: &str) -> Result<Revision, Status> {
         let why = format!("strconv.ParseUint: parsing {quoted}: invalid syntax");
         let error = Error::invalid(&Path::new("resourceVersion"), text, why);
         Status::bad_request(format!("invalid resource version: {error}"))
+    })
+}
+
+/// Reads a revision from the query of a get or watch, which stock refuses in another way than that of a list.
+pub(crate) fn parse_watch_revision(text: &str) -> Result<Revision, Status> {
+    parse_revision(text).map_err(|status| {
+        let message = status.message.trim_start_matches("invalid resource version: ").to_owned();
+        Status::failure(500, "", message)
     })
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn present_list(
             if resource.as_custom().is_none() {
                 objects.iter_mut().for_each(drop_type);
             }
-            json!({"apiVersion": resource.api_version, "kind": resource.list_kind, "metadata": meta.to_value(), "items": objects})
+            json!({"apiVersion": resource.api_version, "kind": resource.list_kind, "metadata": meta.to_value(resource.as_custom().is_some()), "items": objects})
         }
         View::Metadata => {
             let kind = go_kind(resource, "List");
@@ -85,9 +85,9 @@ pub(crate) fn present_list(
         }
         View::MetadataList => {
             let items: Vec<Value> = objects.iter().map(|object| metadata_object(format, object)).collect();
-            json!({"apiVersion": format!("meta.k8s.io/{}", format.view_version), "kind": "PartialObjectMetadataList", "metadata": meta.to_value(), "items": items})
+            json!({"apiVersion": format!("meta.k8s.io/{}", format.view_version), "kind": "PartialObjectMetadataList", "metadata": meta.to_value(false), "items": items})
         }
-        View::Table => table(resource, format, Include::parse(call)?, meta.to_value(), &objects, true),
+        View::Table => table(resource, format, Include::parse(call)?, meta.to_value(false), &objects, true),
     };
     Ok(respond::object(200, format, &view))
 }

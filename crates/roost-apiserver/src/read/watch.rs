@@ -14,7 +14,7 @@ use roost_store::{Compacted, Cursor, Event, ListQuery, Revision};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::list::{not_in_future, parse_revision};
+use super::list::{not_in_future, parse_watch_revision};
 use super::selection::Selection;
 use super::table::{Include, metadata_object, table};
 use crate::call::Call;
@@ -40,7 +40,7 @@ pub(crate) fn watch(
     format: &Format,
 ) -> Result<Response<Body>, Status> {
     if format.encoding == Encoding::Yaml {
-        return Err(Status::not_acceptable(&["application/json", "application/vnd.kubernetes.protobuf"]));
+        return Err(Status::not_acceptable(&["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]));
     }
     let selection = Selection::parse(options, resource)?;
     let cluster = &call.cluster;
@@ -57,7 +57,7 @@ pub(crate) fn watch(
     let mut pending = VecDeque::new();
     let after = match options.resource_version.as_str() {
         "" | "0" => None,
-        text => Some(parse_revision(text).map_err(|status| Status { code: 500, reason: String::new(), ..status })?),
+        text => Some(parse_watch_revision(text)?),
     };
     let from_state =
         options.send_initial_events == Some(true) || (after.is_none() && options.send_initial_events != Some(false));
@@ -191,14 +191,16 @@ impl Watcher {
                 (None, Some(previous)) => ("DELETED", previous),
                 (None, None) => return,
             };
-            if let Ok(stored) = self.cluster.open_bytes(&self.resource, &event.name, value) {
-                out.put_slice(b"{\"object\":");
-                stored.write_json(out, &self.resource.api_version, &self.resource.kind, event.revision);
-                out.put_slice(b",\"type\":\"");
+            if let Ok(stored) = self.cluster.open_bytes(&self.resource, &event.name, value)
+                && self.cluster.is_current(&self.resource, &stored, event.revision)
+            {
+                out.put_slice(b"{\"type\":\"");
                 out.put_slice(kind.as_bytes());
-                out.put_slice(b"\"}\n");
+                out.put_slice(b"\",\"object\":");
+                stored.write_json(out, &self.resource.api_version, &self.resource.kind, event.revision);
+                out.put_slice(b"}\n");
+                return;
             }
-            return;
         }
         let decode =
             |value: &Bytes| self.cluster.decode_served_bytes(&self.resource, &event.name, value, event.revision).ok();
@@ -270,10 +272,11 @@ impl Watcher {
             out.put_slice(&roost_kinds::protobuf::watch_frame(kind, &respond::encode(object, &self.format)));
             return;
         }
-        out.put_slice(b"{\"object\":");
-        let _ = serde_json::to_writer(out.writer(), object);
-        out.put_slice(b",\"type\":\"");
+        out.put_slice(b"{\"type\":\"");
         out.put_slice(kind.as_bytes());
-        out.put_slice(b"\"}\n");
+        out.put_slice(b"\",\"object\":");
+        let text = respond::encode(object, &Format { pretty: false, ..self.format });
+        out.put_slice(text.trim_ascii_end());
+        out.put_slice(b"}\n");
     }
 }

@@ -70,7 +70,7 @@ pub(crate) fn key(resource: &Resource, namespace: &str, name: &str) -> Arc<str> 
 
 /// Packs an object, in its storage version, for the store.
 pub(crate) fn pack(target: &Target<'_>, object: &Value) -> Result<bytes::Bytes, Status> {
-    let stored = Stored::encode(object, target.resource.storage_version());
+    let stored = Stored::encode(object, target.resource.storage_version(), target.resource.storage_type());
     target.call.cluster.seal(target.resource, &target.key(), stored)
 }
 

@@ -53,6 +53,7 @@ pub(crate) fn filter(target: &Target<'_>) -> Filter {
     }
     match target.subresource {
         "" if resource.has_subresource("status") => Filter::except_fields(&[&["status"]]),
+        "status" if resource.as_custom().is_some() => Filter::except_fields(&[&["spec"], &["metadata"]]),
         "status" => Filter::except_fields(&[&["spec"]]),
         "scale" => Filter::only_fields(&[&["spec", "replicas"]]),
         _ => Filter::EVERYTHING.clone(),
