@@ -21,9 +21,9 @@ fn is_inner(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'
 }
 
-fn is_label(text: &str, first: fn(&u8) -> bool) -> bool {
+fn is_label(text: &str, first: fn(u8) -> bool) -> bool {
     let bytes = text.as_bytes();
-    bytes.first().is_some_and(first)
+    bytes.first().is_some_and(|&byte| first(byte))
         && bytes.iter().all(|&byte| is_inner(byte))
         && bytes.last().is_some_and(|&byte| byte != b'-')
 }
@@ -34,7 +34,7 @@ pub(crate) fn dns1035_label(text: &str) -> Vec<String> {
     if text.len() > LABEL_BYTES {
         problems.push(too_long(LABEL_BYTES));
     }
-    if !is_label(text, u8::is_ascii_lowercase) {
+    if !is_label(text, |byte| byte.is_ascii_lowercase()) {
         problems.push(
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic \
              character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation \
@@ -45,7 +45,7 @@ pub(crate) fn dns1035_label(text: &str) -> Vec<String> {
     problems
 }
 
-fn starts_1123(byte: &u8) -> bool {
+fn starts_1123(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit()
 }
 

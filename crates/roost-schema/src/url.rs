@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 
 /// An absolute URI or an absolute path, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Url {
+pub struct Url {
     pub(crate) text: String,
     pub(crate) scheme: String,
     /// Host and port.

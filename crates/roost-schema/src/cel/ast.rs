@@ -41,7 +41,6 @@ pub(crate) struct Entry {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
-    pub(crate) id: Id,
     pub(crate) name: Box<str>,
     pub(crate) value: Expr,
     pub(crate) optional: bool,
@@ -70,7 +69,9 @@ impl Expr {
             Kind::Literal(_) | Kind::Ident(_) => {}
             Kind::Select { operand, .. } => visit(operand),
             Kind::Call { target, args, .. } => {
-                target.iter().for_each(|target| visit(target));
+                if let Some(target) = target {
+                    visit(target);
+                }
                 args.iter().for_each(visit);
             }
             Kind::List { elements, .. } => elements.iter().for_each(visit),

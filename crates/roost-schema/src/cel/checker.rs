@@ -113,7 +113,9 @@ impl<'s> Checker<'_, 's, '_, '_> {
             Kind::Map { entries } => self.check_map(entries),
             Kind::Message { name, fields } => {
                 let name = name.clone();
-                fields.iter_mut().for_each(|field| self.check(&mut field.value));
+                for field in fields {
+                    self.check(&mut field.value);
+                }
                 self.check_message(expr.id, &name)
             }
             Kind::Comprehension(fold) => self.check_comprehension(fold),
@@ -192,7 +194,9 @@ impl<'s> Checker<'_, 's, '_, '_> {
             self.references[id] = Some(Reference::Overloads(vec!["select_optional_field"]));
             return;
         }
-        args.iter_mut().for_each(|arg| self.check(arg));
+        for arg in args.iter_mut() {
+            self.check(arg);
+        }
         let plain = name.strip_prefix('.').unwrap_or(name);
         if let Some(receiver) = target {
             // Either the receiver is part of the function's name, or it is an operand.
@@ -206,24 +210,20 @@ impl<'s> Checker<'_, 's, '_, '_> {
                 return self.resolve(id, found, None, args);
             }
             self.check(receiver);
-            match function(name) {
-                Some(found) => self.resolve(id, found, Some(receiver.id), args),
-                None => {
-                    let name = name.clone();
-                    self.undeclared(id, &name);
-                }
-            }
-            return;
-        }
-        match function(plain) {
-            Some(found) => {
-                *name = found.name.into();
-                self.resolve(id, found, None, args);
-            }
-            None => {
+            if let Some(found) = function(name) {
+                self.resolve(id, found, Some(receiver.id), args);
+            } else {
                 let name = name.clone();
                 self.undeclared(id, &name);
             }
+            return;
+        }
+        if let Some(found) = function(plain) {
+            *name = found.name.into();
+            self.resolve(id, found, None, args);
+        } else {
+            let name = name.clone();
+            self.undeclared(id, &name);
         }
     }
 

@@ -12,7 +12,7 @@ pub(crate) fn equal<'a>(left: &Value<'a>, right: &Value<'a>, meter: &Meter) -> R
     meter.work(1)?;
     Ok(match (left, right) {
         (Value::Null, other) | (other, Value::Null) => matches!(other, Value::Null) && matches!(left, Value::Null),
-        (Value::Int(a), Value::Int(b)) => a == b,
+        (Value::Int(a), Value::Int(b)) | (Value::Duration(a), Value::Duration(b)) => a == b,
         (Value::Bool(a), Value::Bool(b)) => a == b,
         (Value::String(a), Value::String(b)) => {
             meter.work(a.len().min(b.len()) as u64 / 64)?;
@@ -22,7 +22,6 @@ pub(crate) fn equal<'a>(left: &Value<'a>, right: &Value<'a>, meter: &Meter) -> R
             numbers(left, right) == Some(Ordering::Equal)
         }
         (Value::Bytes(a), Value::Bytes(b)) => a == b,
-        (Value::Duration(a), Value::Duration(b)) => a == b,
         (Value::Timestamp(a), Value::Timestamp(b)) => a == b,
         (Value::Type(a), Value::Type(b)) => a == b,
         (Value::Optional(a), Value::Optional(b)) => match (a, b) {

@@ -141,18 +141,17 @@ impl<'p, 'a> Machine<'p, 'a> {
             };
         }
         let failed = args.iter().find_map(|arg| arg.as_ref().err().cloned());
-        let outcome = match failed {
-            Some(error) => Err(error),
-            None => {
-                let values: Vec<Value<'a>> = args.iter().filter_map(|arg| arg.as_ref().ok().cloned()).collect();
-                let invocation = Invocation {
-                    function: &call.function,
-                    args: &values,
-                    meter: self.meter,
-                    pattern: call.pattern.as_ref(),
-                };
-                (call.implementation)(&invocation)
-            }
+        let outcome = if let Some(error) = failed {
+            Err(error)
+        } else {
+            let values: Vec<Value<'a>> = args.iter().filter_map(|arg| arg.as_ref().ok().cloned()).collect();
+            let invocation = Invocation {
+                function: &call.function,
+                args: &values,
+                meter: self.meter,
+                pattern: call.pattern.as_ref(),
+            };
+            (call.implementation)(&invocation)
         };
         self.meter.charge(call_cost(&call.function, call.overload, &args, &outcome))?;
         outcome

@@ -182,14 +182,15 @@ fn formatted<'a>(format: &str, text: &'a str) -> Outcome<'a> {
             Ok(instant) => Ok(Value::Timestamp(instant)),
             Err(words) => Err(EvalError::Failed(format!("Invalid date-time formatted string {text}: {words}"))),
         },
-        "byte" => match base64::engine::general_purpose::URL_SAFE.decode(text) {
-            Ok(bytes) => Ok(Value::Bytes(bytes.into())),
-            Err(_) => {
+        "byte" => {
+            if let Ok(bytes) = base64::engine::general_purpose::URL_SAFE.decode(text) {
+                Ok(Value::Bytes(bytes.into()))
+            } else {
                 let at = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').unwrap_or(text.len());
                 let words = format!("illegal base64 data at input byte {at}");
                 Err(EvalError::Failed(format!("Invalid byte formatted string {text}: {words}")))
             }
-        },
+        }
         _ => Ok(Value::String(Text::Borrowed(text))),
     }
 }

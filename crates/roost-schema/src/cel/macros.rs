@@ -14,15 +14,12 @@ pub(super) fn global_call(parser: &mut Parser<'_, '_>, id: Id, function: &str, a
     }
     let at = parser.location(id);
     let argument = args.into_iter().next().expect("the length was checked");
-    match argument.kind {
-        Kind::Select { operand, field, .. } => {
-            Expr { id: parser.new_id(at), kind: Kind::Select { operand, field, test_only: true } }
-        }
-        _ => {
-            let at = parser.location(argument.id);
-            parser.report(at, "invalid argument to has() macro".to_owned());
-            parser.placeholder(at)
-        }
+    if let Kind::Select { operand, field, .. } = argument.kind {
+        Expr { id: parser.new_id(at), kind: Kind::Select { operand, field, test_only: true } }
+    } else {
+        let at = parser.location(argument.id);
+        parser.report(at, "invalid argument to has() macro".to_owned());
+        parser.placeholder(at)
     }
 }
 
@@ -59,12 +56,14 @@ pub(super) fn receiver_call(
     })
 }
 
+#[derive(Clone, Copy)]
 enum Quantifier {
     All,
     Exists,
     ExistsOne,
 }
 
+#[derive(Clone, Copy)]
 enum Transform {
     List,
     Map,
@@ -124,8 +123,12 @@ impl Maker<'_, '_, '_> {
             Kind::Literal(_) | Kind::Ident(_) => {}
             Kind::Select { operand, .. } => self.renumber(operand),
             Kind::Call { target, args, .. } => {
-                target.iter_mut().for_each(|target| self.renumber(target));
-                args.iter_mut().for_each(|arg| self.renumber(arg));
+                if let Some(target) = target {
+                    self.renumber(target);
+                }
+                for arg in args {
+                    self.renumber(arg);
+                }
             }
             Kind::List { elements, .. } => elements.iter_mut().for_each(|element| self.renumber(element)),
             Kind::Map { entries } => entries.iter_mut().for_each(|entry| {
@@ -135,7 +138,9 @@ impl Maker<'_, '_, '_> {
             Kind::Message { fields, .. } => fields.iter_mut().for_each(|field| self.renumber(&mut field.value)),
             Kind::Comprehension(fold) => {
                 let Comprehension { range, init, condition, step, result, .. } = fold.as_mut();
-                [range, init, condition, step, result].into_iter().for_each(|part| self.renumber(part));
+                for part in [range, init, condition, step, result] {
+                    self.renumber(part);
+                }
             }
         }
     }

@@ -171,14 +171,13 @@ fn library_cost(
         "check" => 350_000,
         "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf" => args.first().map_or(0, traversal_cost),
         "url" | "lowerAscii" | "upperAscii" | "substring" | "trim" if has(1) => traversal(size(0), TRAVERSAL),
-        "replace" | "split" if has(1) => traversal(size(0), 2.0 * TRAVERSAL),
+        "replace" | "split" | "ip.isCanonical" if has(1) => traversal(size(0), 2.0 * TRAVERSAL),
         "join" if has(1) => traversal(size_of(result), 2.0 * TRAVERSAL),
         "find" | "findAll" if has(2) => regex_cost(size(0), size(1)),
         "ip" if overload == "cidr_ip" => 1,
         "cidr" | "isIP" | "isCIDR" | "ip" | "quantity" | "isQuantity" | "semver" | "isSemver" if has(1) => {
             traversal(size(0), TRAVERSAL)
         }
-        "ip.isCanonical" if has(1) => traversal(size(0), 2.0 * TRAVERSAL),
         "containsIP" if has(2) => {
             let parsed = if overload == "cidr_contains_ip_string" { traversal(size(1), TRAVERSAL) } else { 0 };
             traversal(2 * size(0), TRAVERSAL) + parsed

@@ -102,16 +102,15 @@ impl<'s> Place<'s> {
                 let items = Place::of(schema.items.as_deref()?);
                 Some(Type::list(items.declared_type(&format!("{name}.@idx"))?))
             }
-            SchemaType::Object => match schema.additional.schema() {
-                Some(additional) => {
+            SchemaType::Object => {
+                if let Some(additional) = schema.additional.schema() {
                     let value = Place::of(additional).declared_type(&format!("{name}.@elem"))?;
                     Some(Type::map(Type::String, value))
-                }
-                None => {
+                } else {
                     let place = Place::Schema { schema, resource };
                     Some(Type::Object(ObjectType::Schema(SchemaObject { name: name.into(), place })))
                 }
-            },
+            }
             SchemaType::String => Some(match schema.format_name() {
                 "byte" => Type::Bytes,
                 "duration" => Type::Duration,

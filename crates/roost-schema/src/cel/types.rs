@@ -93,9 +93,10 @@ impl<'s> Type<'s> {
 
     pub(crate) fn is_exactly(&self, other: &Type<'s>) -> bool {
         match (self, other) {
-            (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => a.is_exactly(b),
+            (Type::List(a), Type::List(b))
+            | (Type::Optional(a), Type::Optional(b))
+            | (Type::Type(Some(a)), Type::Type(Some(b))) => a.is_exactly(b),
             (Type::Map(ak, av), Type::Map(bk, bv)) => ak.is_exactly(bk) && av.is_exactly(bv),
-            (Type::Type(Some(a)), Type::Type(Some(b))) => a.is_exactly(b),
             (Type::Type(a), Type::Type(b)) => a.is_none() == b.is_none(),
             (Type::Opaque(a), Type::Opaque(b)) => a == b,
             (Type::Object(a), Type::Object(b)) => a.name() == b.name(),
@@ -107,9 +108,10 @@ impl<'s> Type<'s> {
     /// Whether two types are the same, not counting what is not known.
     pub(crate) fn is_equivalent(&self, other: &Type<'s>) -> bool {
         match (self, other) {
-            (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => a.is_equivalent(b),
+            (Type::List(a), Type::List(b))
+            | (Type::Optional(a), Type::Optional(b))
+            | (Type::Type(Some(a)), Type::Type(Some(b))) => a.is_equivalent(b),
             (Type::Map(ak, av), Type::Map(bk, bv)) => ak.is_equivalent(bk) && av.is_equivalent(bv),
-            (Type::Type(Some(a)), Type::Type(Some(b))) => a.is_equivalent(b),
             (Type::Param(_), Type::Param(_)) => true,
             _ => self.is_exactly(other),
         }
@@ -134,13 +136,12 @@ impl<'s> Type<'s> {
     /// Whether this type matches the other, or would if unknown parts were known.
     fn is_equal_or_less_specific(&self, other: &Type<'s>) -> bool {
         match (self, other) {
-            (Type::Dyn | Type::Param(_), _) => true,
+            (Type::Dyn | Type::Param(_), _) | (Type::Type(_), Type::Type(_)) => true,
             (_, Type::Dyn | Type::Param(_)) => false,
             (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => a.is_equal_or_less_specific(b),
             (Type::Map(ak, av), Type::Map(bk, bv)) => {
                 ak.is_equal_or_less_specific(bk) && av.is_equal_or_less_specific(bv)
             }
-            (Type::Type(_), Type::Type(_)) => true,
             _ => self.is_exactly(other),
         }
     }
@@ -220,7 +221,6 @@ impl<'s> Mapping<'s> {
         }
         match (from, to) {
             (Type::Null, other) | (other, Type::Null) => other.is_nullable(),
-            (Type::Type(_), Type::Type(_)) => true,
             (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => self.try_assign(a, b),
             (Type::Map(ak, av), Type::Map(bk, bv)) => self.try_assign(ak, bk) && self.try_assign(av, bv),
             _ => from.is_exactly(to),

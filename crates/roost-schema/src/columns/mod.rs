@@ -62,7 +62,7 @@ impl Column {
     pub fn cell(&self, object: &Value, now: Instant) -> Value {
         let Some(value) = self.json_path.first(object) else { return Value::Null };
         match (self.kind.as_str(), &value) {
-            ("string", Value::String(_)) => value,
+            ("string", Value::String(_)) | ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => value,
             ("string", Value::Null) => Value::from("<no value>"),
             ("string", Value::Number(number)) if !number.is_i64() => {
                 Value::from(wording::float(number.as_f64().unwrap_or_default()))
@@ -71,7 +71,6 @@ impl Column {
             ("integer", Value::Number(number)) => {
                 Value::from(number.as_i64().unwrap_or_else(|| to_integer(number.as_f64().unwrap_or_default())))
             }
-            ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => value,
             ("date", Value::String(text)) => Value::from(age(text, now)),
             _ => Value::Null,
         }

@@ -269,10 +269,10 @@ fn walk<'a>(mut current: Vec<Cow<'a, Value>>, steps: &'a [Step]) -> Option<Vec<C
     Some(current)
 }
 
-fn children<'a>(value: Cow<'a, Value>, out: &mut Vec<Cow<'a, Value>>) {
+fn children<'a>(value: &'a Value, out: &mut Vec<Cow<'a, Value>>) {
     match value {
-        Cow::Borrowed(Value::Object(map)) => out.extend(map.values().map(Cow::Borrowed)),
-        Cow::Borrowed(Value::Array(list)) => out.extend(list.iter().map(Cow::Borrowed)),
+        Value::Object(map) => out.extend(map.values().map(Cow::Borrowed)),
+        Value::Array(list) => out.extend(list.iter().map(Cow::Borrowed)),
         _ => {}
     }
 }
@@ -287,12 +287,20 @@ fn apply<'a>(current: Vec<Cow<'a, Value>>, step: &'a Step) -> Option<Vec<Cow<'a,
                 }
             }
         }
-        Step::Wildcard => current.into_iter().for_each(|value| children(value, &mut out)),
+        Step::Wildcard => {
+            for value in current {
+                if let Cow::Borrowed(value) = value {
+                    children(value, &mut out);
+                }
+            }
+        }
         Step::Recursive => {
             let mut pending: Vec<_> = current.into_iter().rev().collect();
             while let Some(value) = pending.pop() {
                 let mut below = Vec::new();
-                children(value.clone(), &mut below);
+                if let Cow::Borrowed(value) = value {
+                    children(value, &mut below);
+                }
                 if !below.is_empty() {
                     out.push(value);
                     pending.extend(below.into_iter().rev());

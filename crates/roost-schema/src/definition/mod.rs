@@ -52,7 +52,7 @@ pub enum Conversion {
     Webhook {
         /// How to reach the webhook: a service or a URL, and the CA to trust.
         client_config: Value,
-        /// The versions of ConversionReview that the webhook reads.
+        /// The versions of `ConversionReview` that the webhook reads.
         review_versions: Vec<String>,
     },
 }

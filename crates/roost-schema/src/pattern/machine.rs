@@ -164,10 +164,8 @@ impl Machine {
             for index in 0..current.list.len() {
                 let (place, start) = current.list[index];
                 match self.instructions[place as usize] {
-                    Instruction::Class(class) => {
-                        if character.is_some_and(|character| self.is_in(class, character)) {
-                            self.follow(&mut next, place + 1, after, text, start);
-                        }
+                    Instruction::Class(class) if character.is_some_and(|character| self.is_in(class, character)) => {
+                        self.follow(&mut next, place + 1, after, text, start);
                     }
                     Instruction::Match => {
                         // Threads after this one are less preferred.

@@ -52,12 +52,11 @@ pub(crate) enum Matcher {
 impl Matcher {
     /// Compiles an expression in Go's syntax. The error is worded as Go words it.
     pub(crate) fn compile(pattern: &str) -> Result<Matcher, String> {
-        match Self::compile_small(pattern)? {
-            Some(matcher) => Ok(matcher),
-            None => {
-                let machine = Machine::compile(&translate(pattern)?);
-                machine.map(Matcher::Machine).ok_or_else(|| problem("expression too large", pattern))
-            }
+        if let Some(matcher) = Self::compile_small(pattern)? {
+            Ok(matcher)
+        } else {
+            let machine = Machine::compile(&translate(pattern)?);
+            machine.map(Matcher::Machine).ok_or_else(|| problem("expression too large", pattern))
         }
     }
 

@@ -49,7 +49,7 @@ pub(crate) fn compile_rule(
 ) -> (CompiledRule, Failure) {
     let mut compiled = CompiledRule { program: Ok(None), message: None, uses_old_self: false, field_path: None };
     let mut failure = Failure::default();
-    if rule.rule.trim().is_empty() {
+    if rule.expression.trim().is_empty() {
         return (compiled, failure);
     }
     // The name is a placeholder that expressions must not rely on; stock makes up a new one each time.
@@ -60,7 +60,7 @@ pub(crate) fn compile_rule(
     let old = if rule.optional_old_self == Some(true) { Type::Optional(this.clone().into()) } else { this.clone() };
     let variables = [("self", this), ("oldSelf", old)];
     let estimator = Estimator { root: Some(place) };
-    let found = match cel::compile(&rule.rule, &variables) {
+    let found = match cel::compile(&rule.expression, &variables) {
         Err(error @ cel::CompileError::Issues(_)) => {
             let words = format!("compilation failed: {error}");
             failure.rule = Some(words.clone());

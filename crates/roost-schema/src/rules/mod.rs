@@ -33,7 +33,7 @@ pub(crate) struct RuleSet {
 /// One rule as it is written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rule {
-    pub(crate) rule: String,
+    pub(crate) expression: String,
     pub(crate) message: String,
     pub(crate) message_expression: String,
     pub(crate) reason: Option<String>,
@@ -45,7 +45,7 @@ impl Rule {
     pub(crate) fn read(rule: &Value) -> Rule {
         let text = |name: &str| rule.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         Rule {
-            rule: text("rule"),
+            expression: text("rule"),
             message: text("message"),
             message_expression: text("messageExpression"),
             reason: rule.get("reason").and_then(Value::as_str).map(str::to_owned),
@@ -56,7 +56,7 @@ impl Rule {
 
     /// The rule's message, or the rule itself.
     fn shown(&self) -> &str {
-        if self.message.is_empty() { self.rule.trim() } else { self.message.trim() }
+        if self.message.is_empty() { self.expression.trim() } else { self.message.trim() }
     }
 }
 

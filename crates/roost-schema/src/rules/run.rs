@@ -234,9 +234,12 @@ impl Runner {
                 }
             }
         }
-        let detail = detail.unwrap_or_else(|| match failed.rule.message.is_empty() {
-            true => format!("failed rule: {}", failed.rule.shown()),
-            false => failed.rule.message.trim().to_owned(),
+        let detail = detail.unwrap_or_else(|| {
+            if failed.rule.message.is_empty() {
+                format!("failed rule: {}", failed.rule.shown())
+            } else {
+                failed.rule.message.trim().to_owned()
+            }
         });
         self.add(failed, failed.error(detail));
         Ok(())

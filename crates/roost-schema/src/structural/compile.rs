@@ -26,7 +26,7 @@ pub enum CompileError {
 impl Structural {
     /// Compiles the schema at the root of a custom resource.
     pub fn compile(schema: &Value) -> Result<Structural, CompileError> {
-        let mut root = node(schema, Place::Spine, 0)?;
+        let mut root = node(schema, 0)?;
         root.root = true;
         crate::rules::compile(&root);
         Ok(root)
@@ -34,18 +34,11 @@ impl Structural {
 
     /// Compiles a schema whose place is not a resource's root, without its rules.
     pub(crate) fn compile_part(schema: &Value) -> Result<Structural, CompileError> {
-        node(schema, Place::Spine, 0)
+        node(schema, 0)
     }
 }
 
-/// Whether a schema describes values or, under allOf, anyOf, oneOf and not, only restricts them.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Spine,
-    Nested,
-}
-
-fn node(schema: &Value, place: Place, depth: usize) -> Result<Structural, CompileError> {
+fn node(schema: &Value, depth: usize) -> Result<Structural, CompileError> {
     let schema = schema.as_object().ok_or(CompileError::NotAnObject)?;
     if depth > MAX_DEPTH {
         return Err(CompileError::TooDeep);
@@ -73,22 +66,20 @@ fn node(schema: &Value, place: Place, depth: usize) -> Result<Structural, Compil
         ..Structural::default()
     };
     if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
-        let compiled: Result<Vec<_>, CompileError> = properties
-            .iter()
-            .map(|(name, property)| Ok((name.as_str().into(), node(property, place, depth + 1)?)))
-            .collect();
+        let compiled: Result<Vec<_>, CompileError> =
+            properties.iter().map(|(name, property)| Ok((name.as_str().into(), node(property, depth + 1)?))).collect();
         out.properties = compiled?.into_boxed_slice();
     }
     out.additional = match schema.get("additionalProperties") {
         None | Some(Value::Null) => Additional::Unset,
         Some(Value::Bool(allowed)) => Additional::Allowed(*allowed),
-        Some(inner) => Additional::Schema(Box::new(node(inner, place, depth + 1)?)),
+        Some(inner) => Additional::Schema(Box::new(node(inner, depth + 1)?)),
     };
     if let Some(items) = schema.get("items").filter(|items| !items.is_null()) {
         if items.is_array() {
             return Err(CompileError::Unsupported("OpenAPIV3Schema 'items' must be a schema, but is an array"));
         }
-        out.items = Some(Box::new(node(items, place, depth + 1)?));
+        out.items = Some(Box::new(node(items, depth + 1)?));
     }
     out.checks = checks(schema, out.kind, out.int_or_string, depth)?.map(Box::new);
     out.rules = crate::rules::RuleSet::declared(schema).map(Box::new);
@@ -133,7 +124,7 @@ fn checks(
 ) -> Result<Option<Checks>, CompileError> {
     let nested = |name: &str| -> Result<Box<[Structural]>, CompileError> {
         let Some(list) = schema.get(name).and_then(Value::as_array) else { return Ok(Box::default()) };
-        list.iter().map(|inner| node(inner, Place::Nested, depth + 1)).collect()
+        list.iter().map(|inner| node(inner, depth + 1)).collect()
     };
     let format_kind = if int_or_string { Type::Any } else { kind };
     let out = Checks {
@@ -158,7 +149,7 @@ fn checks(
         one_of: nested("oneOf")?,
         not: match schema.get("not").filter(|inner| !inner.is_null()) {
             None => None,
-            Some(inner) => Some(Box::new(node(inner, Place::Nested, depth + 1)?)),
+            Some(inner) => Some(Box::new(node(inner, depth + 1)?)),
         },
     };
     Ok((!out.is_empty()).then_some(out))

@@ -33,7 +33,9 @@ fn prune_nulls(value: &mut Value, schema: Option<&Structural>) {
         }),
         Value::Array(list) => {
             let items = schema.items.as_deref();
-            list.iter_mut().for_each(|inner| prune_nulls(inner, items));
+            for inner in list {
+                prune_nulls(inner, items);
+            }
         }
         _ => {}
     }

@@ -157,7 +157,7 @@ mod tests {
             errors(&schema, &object),
             [
                 r#"map[2]: Duplicate value: {"a":"1"}"#,
-                r#"map[4]: Duplicate value: {}"#,
+                "map[4]: Duplicate value: {}",
                 r#"set[2]: Duplicate value: "x""#,
                 r#"two[2]: Duplicate value: {"a":"1","b":1}"#,
             ]

@@ -11,7 +11,7 @@ use super::{Additional, ListType, MapType, Structural, Type};
 #[derive(Clone, Copy, Debug)]
 pub struct SchemaRef<'a>(pub &'a Structural);
 
-/// Metadata merges in every resource as the stock ObjectMeta does, whatever the custom resource's schema says of it.
+/// Metadata merges in every resource as the stock `ObjectMeta` does, whatever the custom resource's schema says of it.
 static METADATA: LazyLock<Structural> = LazyLock::new(|| {
     let text = json!({"type": "string"});
     let texts = json!({"type": "object", "additionalProperties": {"type": "string"}});

@@ -19,7 +19,7 @@ pub(super) fn is_json_integer(number: f64) -> bool {
         return false;
     }
     let whole = number.trunc();
-    if number == whole {
+    if number.fract() == 0.0 {
         return true;
     }
     // Go compares with the unsigned conversion here, so negative fractions never pass.
@@ -64,15 +64,12 @@ pub(super) fn check(
         if !native {
             findings.general(range_words(what));
         }
-        let (crossed, value, shown) = match integer.filter(|_| native) {
-            Some(integer) => {
-                let limit = limit as i64;
-                (beyond.crosses(integer.cmp(&limit)), Value::from(integer), limit.to_string())
-            }
-            None => {
-                let crossed = float.partial_cmp(&limit).is_some_and(|order| beyond.crosses(order));
-                (crossed, Value::from(float), wording::float(limit))
-            }
+        let (crossed, value, shown) = if let Some(integer) = integer.filter(|_| native) {
+            let limit = limit as i64;
+            (beyond.crosses(integer.cmp(&limit)), Value::from(integer), limit.to_string())
+        } else {
+            let crossed = float.partial_cmp(&limit).is_some_and(|order| beyond.crosses(order));
+            (crossed, Value::from(float), wording::float(limit))
         };
         if crossed {
             findings.invalid(&place.to_string(), &value, format!("{place} in body should be {words} {shown}"));

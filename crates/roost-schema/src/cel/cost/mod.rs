@@ -3,6 +3,7 @@
 //! Whether a definition is accepted depends on these numbers, so that they follow cel-go and Kubernetes to the unit.
 
 mod calls;
+mod libraries;
 mod range;
 
 use std::collections::HashMap;
@@ -94,7 +95,7 @@ fn extended(route: &[Box<str>], name: &str) -> Route {
     route.iter().cloned().chain([name.into()]).collect()
 }
 
-impl<'s> Coster<'_, 's> {
+impl Coster<'_, '_> {
     fn cost(&mut self, expr: &Expr) -> Range {
         match &expr.kind {
             Kind::Literal(_) => Range::ZERO,

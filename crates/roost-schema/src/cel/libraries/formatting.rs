@@ -1,5 +1,7 @@
 //! `'...'.format([...])`.
 
+use std::fmt::Write as _;
+
 use roost_object::field::quote;
 
 use super::{Invocation, to_text};
@@ -207,8 +209,8 @@ fn show(clause: Clause, value: &Value<'_>) -> Result<String, String> {
             let hex = match value {
                 Value::Int(number) => signed(*number, |n| format!("{n:x}")),
                 Value::Uint(number) => format!("{number:x}"),
-                Value::String(text) => text.bytes().map(|byte| format!("{byte:02x}")).collect(),
-                Value::Bytes(bytes) => bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+                Value::String(text) => hex_of(text.as_bytes()),
+                Value::Bytes(bytes) => hex_of(bytes),
                 _ => return refuse(),
             };
             Ok(if upper { hex.to_uppercase() } else { hex })
@@ -302,6 +304,14 @@ fn plain(value: &Value<'_>, depth: usize) -> Result<String, String> {
         | Value::Type(_) => Ok(to_text(value)),
         other => Err(refusal(Clause::Text, other.type_name())),
     }
+}
+
+fn hex_of(bytes: &[u8]) -> String {
+    let mut hex = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        let _ = write!(hex, "{byte:02x}");
+    }
+    hex
 }
 
 /// A value inside a list or map, as a literal would spell it.

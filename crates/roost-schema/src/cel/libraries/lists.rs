@@ -9,8 +9,8 @@ pub(super) fn builtin(function: &str) -> Option<Builtin> {
     Some(match function {
         "isSorted" => is_sorted,
         "sum" => sum,
-        "min" => |call| extreme(call, "min", |order| order.is_gt()),
-        "max" => |call| extreme(call, "max", |order| order.is_lt()),
+        "min" => |call| extreme(call, "min", std::cmp::Ordering::is_gt),
+        "max" => |call| extreme(call, "max", std::cmp::Ordering::is_lt),
         "slice" => slice,
         "flatten" => flatten,
         "lists.range" => range,

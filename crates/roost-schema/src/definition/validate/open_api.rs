@@ -81,7 +81,7 @@ pub(super) fn validate(
     let mut walker =
         Walker { options, unchanged, budget: &mut budget, schema_errors: Errors::new(), rule_errors: Errors::new() };
     let rules = compiled.as_ref().map(RuleContext::root);
-    walker.walk(schema, Context::default(), true, rules, &schema_path);
+    walker.walk(schema, &Context::default(), true, rules, &schema_path);
     let Walker { mut schema_errors, mut rule_errors, .. } = walker;
     errors.append(&mut schema_errors);
     errors.append(&mut rule_errors);
@@ -155,14 +155,14 @@ impl Walker<'_> {
     fn walk(
         &mut self,
         schema: Props<'_>,
-        context: Context,
+        context: &Context,
         root: bool,
         rules: Option<RuleContext<'_>>,
         path: &Path<'_>,
     ) {
         let before = self.schema_errors.len();
-        self.forbidden_parts(schema, &context, path);
-        self.children(schema, &context, root, rules, path);
+        self.forbidden_parts(schema, context, path);
+        self.children(schema, context, root, rules, path);
         self.extensions(schema, path);
         if self.options.require_list_keys {
             list_keys(schema, path, &mut self.schema_errors);
@@ -247,7 +247,7 @@ impl Walker<'_> {
                     context.no_defaults = Some(reason.to_owned());
                 }
                 let rules = rules.and_then(RuleContext::additional);
-                self.walk(inner, context, false, rules, &additional_path);
+                self.walk(inner, &context, false, rules, &additional_path);
             }
         }
         let properties_path = path.child("properties");
@@ -265,20 +265,20 @@ impl Walker<'_> {
                 }
             }
             let rules = rules.and_then(|rules| rules.property(name));
-            self.walk(property, context, false, rules, &properties_path.key(name));
+            self.walk(property, &context, false, rules, &properties_path.key(name));
         }
         if let Some(not) = schema.schema("not") {
-            self.walk(not, context.clone(), false, None, &path.child("not"));
+            self.walk(not, context, false, None, &path.child("not"));
         }
         for list in ["allOf", "oneOf", "anyOf"] {
             let list_path = path.child(list);
             for (index, inner) in schema.schemas(list).into_iter().enumerate() {
-                self.walk(inner, context.clone(), false, None, &list_path.index(index));
+                self.walk(inner, context, false, None, &list_path.index(index));
             }
         }
         let definitions_path = path.child("definitions");
         for (name, inner) in schema.named("definitions") {
-            self.walk(inner, context.clone(), false, None, &definitions_path.key(name));
+            self.walk(inner, context, false, None, &definitions_path.key(name));
         }
         if let Some(items) = schema.items() {
             let mut context = context.clone();
@@ -288,18 +288,18 @@ impl Walker<'_> {
             let items_path = path.child("items");
             match items {
                 Items::One(item) => {
-                    self.walk(item, context, false, rules.and_then(RuleContext::items), &items_path);
+                    self.walk(item, &context, false, rules.and_then(RuleContext::items), &items_path);
                 }
                 Items::Many(items) => {
                     for (index, item) in items.into_iter().enumerate() {
-                        self.walk(item, context.clone(), false, None, &items_path.index(index));
+                        self.walk(item, &context, false, None, &items_path.index(index));
                     }
                 }
             }
         }
         let dependencies_path = path.child("dependencies");
         for (name, inner) in schema.named("dependencies") {
-            self.walk(inner, context.clone(), false, None, &dependencies_path.key(name));
+            self.walk(inner, context, false, None, &dependencies_path.key(name));
         }
     }
 
@@ -360,7 +360,7 @@ impl Walker<'_> {
     fn rule_parts(&mut self, schema: Props<'_>, rule: &Rule, path: &Path<'_>) {
         let errors = &mut self.schema_errors;
         let has_lines = |text: &str| text.contains(['\n', '\r']);
-        let (trimmed, message) = (rule.rule.trim(), rule.message.trim());
+        let (trimmed, message) = (rule.expression.trim(), rule.message.trim());
         if trimmed.is_empty() {
             errors.push(Error::required(&path.child("rule"), "rule is not specified"));
         } else if !rule.message.is_empty() && message.is_empty() {

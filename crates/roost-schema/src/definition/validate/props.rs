@@ -99,13 +99,6 @@ impl<'a> Props<'a> {
         }
     }
 
-    pub(super) fn additional_schema(self) -> Option<Props<'a>> {
-        match self.additional()? {
-            Additional::Schema(schema) => Some(schema),
-            Additional::Allowed(_) => None,
-        }
-    }
-
     /// Whether this schema or one anywhere below satisfies a test.
     pub(super) fn any(self, test: &mut dyn FnMut(Props<'a>) -> bool) -> bool {
         if test(self) {

@@ -161,7 +161,7 @@ pub(super) fn validate(
             if let Some(above) = place.uncorrelatable {
                 let words =
                     format!("oldSelf cannot be used on the uncorrelatable portion of the schema within {above}");
-                errors.push(Error::invalid(&rule_path, rule.rule.as_str(), words));
+                errors.push(Error::invalid(&rule_path, rule.expression.as_str(), words));
             }
         } else if let Some(optional) = rule.optional_old_self {
             let words = "may not be set if oldSelf is not used in rule";

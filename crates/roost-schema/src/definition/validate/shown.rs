@@ -52,7 +52,7 @@ pub(super) fn names(names: &[&str]) -> String {
 pub(super) fn rule(rule: &Rule) -> String {
     let quoted = |value: &Option<String>| value.as_deref().map_or_else(|| "null".to_owned(), text);
     Fields::new()
-        .add("Rule", &text(&rule.rule))
+        .add("Rule", &text(&rule.expression))
         .add("Message", &text(&rule.message))
         .add("MessageExpression", &text(&rule.message_expression))
         .add("Reason", &quoted(&rule.reason))

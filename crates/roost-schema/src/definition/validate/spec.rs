@@ -56,19 +56,27 @@ impl<'a> SpecView<'a> {
         if let Some(first) = versions.first().copied() {
             if same(&versions, "schema") {
                 shared.schema = first.schema;
-                versions.iter_mut().for_each(|version| version.schema = None);
+                for version in &mut versions {
+                    version.schema = None;
+                }
             }
             if same(&versions, "subresources") {
                 shared.subresources = first.subresources;
-                versions.iter_mut().for_each(|version| version.subresources = None);
+                for version in &mut versions {
+                    version.subresources = None;
+                }
             }
             if same(&versions, "additionalPrinterColumns") {
                 shared.columns = first.columns;
-                versions.iter_mut().for_each(|version| version.columns = &[]);
+                for version in &mut versions {
+                    version.columns = &[];
+                }
             }
             if same(&versions, "selectableFields") {
                 shared.selectable = first.selectable;
-                versions.iter_mut().for_each(|version| version.selectable = &[]);
+                for version in &mut versions {
+                    version.selectable = &[];
+                }
             }
         }
         let names = match props.schema("names") {

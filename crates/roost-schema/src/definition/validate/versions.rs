@@ -154,7 +154,7 @@ pub(super) fn validate_names(names: Props<'_>, path: &Path<'_>, errors: &mut Err
             errors.push(Error::invalid(&path.child(name), value, words));
         }
     }
-    let mut labels = |name: &str, errors: &mut Errors| {
+    let labels = |name: &str, errors: &mut Errors| {
         let path = path.child(name);
         for (index, value) in names.names(name).into_iter().enumerate() {
             let problems = names::dns1035_label(value);
@@ -335,18 +335,17 @@ pub(super) fn all_have_schemas(spec: &SpecView<'_>) -> bool {
         || spec.versions.iter().all(|version| version.schema.and_then(|s| s.schema("openAPIV3Schema")).is_some())
 }
 
-fn schema_of<'a>(spec: &SpecView<'a>, name: &str) -> Option<Option<&'a Value>> {
-    let version = spec.versions.iter().find(|version| version.props.text("name") == name)?;
-    Some(version.schema.or(spec.shared.schema).and_then(|schema| schema.get("openAPIV3Schema")))
+fn schema_of<'a>(spec: &SpecView<'a>, version: &VersionView<'a>) -> Option<&'a Value> {
+    version.schema.or(spec.shared.schema).and_then(|schema| schema.get("openAPIV3Schema"))
 }
 
 pub(super) fn unchanged_schemas(new: &SpecView<'_>, old: &SpecView<'_>) -> Vec<String> {
-    let names = new.versions.iter().map(|version| version.props.text("name"));
-    let unchanged = names.filter(|name| {
-        let (new, old) = (schema_of(new, name), schema_of(old, name));
-        new.is_some() && old.is_some() && new == old
+    let unchanged = new.versions.iter().filter(|version| {
+        let name = version.props.text("name");
+        let before = old.versions.iter().find(|old| old.props.text("name") == name);
+        before.is_some_and(|before| schema_of(new, version) == schema_of(old, before))
     });
-    unchanged.map(str::to_owned).collect()
+    unchanged.map(|version| version.props.text("name").to_owned()).collect()
 }
 
 pub(super) fn many_selectable(new: &SpecView<'_>, old: &SpecView<'_>) -> Vec<String> {
