@@ -144,17 +144,39 @@ pub(crate) enum Bench {
     Store,
     /// The engine against kube-apiserver with etcd.
     Engine(BenchEngine),
+    /// What an empty tenant needs.
+    Tenants(BenchTenants),
 }
 
 /// How hard both planes are tried.
 #[derive(Debug, Args)]
 pub(crate) struct BenchEngine {
     /// How long each kind of request is sent.
-    #[arg(long, default_value_t = 10)]
+    #[arg(long, default_value_t = 10, value_name = "N")]
     pub(crate) seconds: u64,
-    /// Clients that send at once.
-    #[arg(long, default_value_t = 32)]
-    pub(crate) clients: usize,
+    /// Clients that send at once, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "1,16,64", value_name = "N")]
+    pub(crate) clients: Vec<usize>,
+    /// Watchers at once, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "25,1000", value_name = "N")]
+    pub(crate) watchers: Vec<usize>,
+    /// Objects in the engine for the time of a start; zero leaves the starts out.
+    #[arg(long, default_value_t = 100_000, value_name = "N")]
+    pub(crate) objects: usize,
+    /// Only a look, in less than a minute.
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Only our engine, without stock beside it.
+    #[arg(long)]
+    pub(crate) ours_only: bool,
+}
+
+/// How many tenants are made.
+#[derive(Debug, Args)]
+pub(crate) struct BenchTenants {
+    /// How many.
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub(crate) count: usize,
 }
 
 /// How often the engine is killed.

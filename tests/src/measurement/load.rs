@@ -7,25 +7,25 @@ use std::time::{Duration, Instant};
 use http::Method;
 use tokio::task::JoinSet;
 
-use super::{Effort, Latency, Measure, OBJECT_BYTES, collection, object, separate};
+use super::{Latency, Measure, OBJECT_BYTES, collection, object, separate};
 use crate::client::{Call, Client, ClientError};
 
 /// Lists that are measured.
 const LISTS: usize = 15;
 
-pub(super) async fn creates(client: &Client, effort: Effort) -> Result<Measure, ClientError> {
+pub(super) async fn creates(client: &Client, period: Duration, clients: usize) -> Result<Measure, ClientError> {
     let filling = "x".repeat(OBJECT_BYTES);
-    many(client, effort, "creates", move |client, worker, count| {
-        let body = object(&format!("made-{worker}-{count}"), &filling);
+    many(client, period, clients, &format!("creates, {clients} at once"), move |client, worker, count| {
+        let body = object(&format!("made-{clients}-{worker}-{count}"), &filling);
         async move { expect_success(&client.send(Call::new(Method::POST, collection()).json(&body)).await?) }
     })
     .await
 }
 
-pub(super) async fn updates(client: &Client, effort: Effort) -> Result<Measure, ClientError> {
+pub(super) async fn updates(client: &Client, period: Duration, clients: usize) -> Result<Measure, ClientError> {
     let filling = "y".repeat(OBJECT_BYTES);
-    many(client, effort, "updates", move |client, worker, count| {
-        let name = format!("made-{worker}-1");
+    many(client, period, clients, &format!("updates, {clients} at once"), move |client, worker, count| {
+        let name = format!("made-{clients}-{worker}-1");
         let body = object(&name, &format!("{count}{filling}"));
         async move {
             let target = format!("{}/{name}", collection());
@@ -35,9 +35,9 @@ pub(super) async fn updates(client: &Client, effort: Effort) -> Result<Measure, 
     .await
 }
 
-pub(super) async fn gets(client: &Client, effort: Effort) -> Result<Measure, ClientError> {
-    many(client, effort, "gets", |client, worker, _| async move {
-        expect_success(&client.send(Call::get(format!("{}/made-{worker}-1", collection()))).await?)
+pub(super) async fn gets(client: &Client, period: Duration, clients: usize) -> Result<Measure, ClientError> {
+    many(client, period, clients, &format!("gets, {clients} at once"), move |client, worker, _| async move {
+        expect_success(&client.send(Call::get(format!("{}/made-{clients}-{worker}-1", collection()))).await?)
     })
     .await
 }
@@ -71,7 +71,7 @@ pub(super) async fn lists(client: &Client, objects: usize) -> Result<Measure, Cl
         durations.push(begin.elapsed());
     }
     let rate = LISTS as f64 / start.elapsed().as_secs_f64();
-    Ok(Measure { name: format!("lists of {objects}"), rate, latency: Latency::of(durations) })
+    Ok(Measure { name: format!("lists of {objects}"), rate, latency: Latency::of(durations), memory: 0.0 })
 }
 
 fn expect_success(answer: &crate::client::Answer) -> Result<(), ClientError> {
@@ -83,7 +83,13 @@ fn expect_success(answer: &crate::client::Answer) -> Result<(), ClientError> {
 }
 
 /// Sends requests with many clients for a while.
-async fn many<Send, Answered>(client: &Client, effort: Effort, name: &str, send: Send) -> Result<Measure, ClientError>
+async fn many<Send, Answered>(
+    client: &Client,
+    period: Duration,
+    clients: usize,
+    name: &str,
+    send: Send,
+) -> Result<Measure, ClientError>
 where
     Send: Fn(Client, usize, usize) -> Answered + std::marker::Send + Sync + 'static,
     Answered: Future<Output = Result<(), ClientError>> + std::marker::Send,
@@ -91,11 +97,11 @@ where
     let send = Arc::new(send);
     let start = Instant::now();
     let mut tasks = JoinSet::new();
-    for worker in 0..effort.clients {
+    for worker in 0..clients {
         let (client, send) = (separate(client), send.clone());
         tasks.spawn(async move {
             let mut durations: Vec<Duration> = Vec::new();
-            while start.elapsed() < effort.period {
+            while start.elapsed() < period {
                 let begin = Instant::now();
                 send(client.clone(), worker, durations.len() + 1).await?;
                 durations.push(begin.elapsed());
@@ -108,5 +114,5 @@ where
         durations.extend(result.map_err(|error| ClientError::Exchange(error.to_string()))??);
     }
     let rate = durations.len() as f64 / start.elapsed().as_secs_f64();
-    Ok(Measure { name: name.to_owned(), rate, latency: Latency::of(durations) })
+    Ok(Measure { name: name.to_owned(), rate, latency: Latency::of(durations), memory: 0.0 })
 }

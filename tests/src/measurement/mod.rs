@@ -5,6 +5,7 @@
 mod latency;
 mod load;
 mod processes;
+mod readiness;
 mod watchers;
 
 use std::time::Duration;
@@ -16,6 +17,7 @@ use crate::plane::{Plane, PlaneError};
 
 pub use latency::Latency;
 pub use processes::Usage;
+pub use readiness::{Readiness, readiness};
 
 /// The namespace of all objects.
 const NAMESPACE: &str = "bench";
@@ -26,15 +28,20 @@ const OBJECT_BYTES: usize = 1024;
 /// Objects of the lists that are measured.
 const LISTED_OBJECTS: usize = 10_000;
 
+/// Clients that make the objects that are listed.
+const FILLING_CLIENTS: usize = 32;
+
 /// How hard a plane is tried.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Effort {
     /// How long each kind of request is sent.
     pub period: Duration,
-    /// Clients that send at once.
-    pub clients: usize,
+    /// The numbers of clients that send at once to try.
+    pub clients: Vec<usize>,
     /// The numbers of watchers to try.
-    pub watchers: [usize; 2],
+    pub watchers: Vec<usize>,
+    /// How long the plane is looked at while nothing is asked of it.
+    pub idle_period: Duration,
 }
 
 /// One line of the result.
@@ -46,6 +53,8 @@ pub struct Measure {
     pub rate: f64,
     /// How long it took.
     pub latency: Latency,
+    /// Resident memory of all processes afterwards, in MiB.
+    pub memory: f64,
 }
 
 /// What was found about one plane.
@@ -60,21 +69,24 @@ pub struct Measured {
 }
 
 /// Measures a plane that nobody else uses.
-pub async fn measure(plane: &Plane, effort: Effort) -> Result<Measured, PlaneError> {
+pub async fn measure(plane: &Plane, effort: &Effort) -> Result<Measured, PlaneError> {
     let client = plane.administrator()?;
     let namespace = json!({"metadata": {"name": NAMESPACE}});
     client.send(Call::new(http::Method::POST, "/api/v1/namespaces").json(&namespace)).await?;
-    let idle = processes::usage_over(plane, Duration::from_secs(5)).await;
+    let idle = processes::usage_over(plane, effort.idle_period).await;
     let mut measures = Vec::new();
-    measures.push(load::creates(&client, effort).await?);
-    measures.push(load::updates(&client, effort).await?);
-    measures.push(load::gets(&client, effort).await?);
-    load::fill(&client, effort.clients, LISTED_OBJECTS).await?;
-    measures.push(load::lists(&client, LISTED_OBJECTS).await?);
-    for watchers in effort.watchers {
-        measures.push(watchers::deliveries(&client, watchers, effort.period).await?);
+    let mut note = |measure: Measure| measures.push(Measure { memory: processes::memory(plane), ..measure });
+    for &clients in &effort.clients {
+        note(load::creates(&client, effort.period, clients).await?);
+        note(load::updates(&client, effort.period, clients).await?);
+        note(load::gets(&client, effort.period, clients).await?);
     }
-    let loaded = processes::usage_over(plane, Duration::from_secs(1)).await;
+    load::fill(&client, FILLING_CLIENTS, LISTED_OBJECTS).await?;
+    note(load::lists(&client, LISTED_OBJECTS).await?);
+    for &watchers in &effort.watchers {
+        note(watchers::deliveries(&client, watchers, effort.period).await?);
+    }
+    let loaded = processes::usage_over(plane, effort.idle_period).await;
     Ok(Measured { idle, measures, loaded })
 }
 

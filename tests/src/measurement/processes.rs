@@ -22,10 +22,12 @@ pub(super) async fn usage_over(plane: &Plane, period: Duration) -> Usage {
     let start = Instant::now();
     tokio::time::sleep(period).await;
     let after: f64 = ids.iter().map(|id| processor_seconds(*id)).sum();
-    Usage {
-        memory: ids.iter().map(|id| resident_mebibytes(*id)).sum(),
-        processor: (after - before) / start.elapsed().as_secs_f64() * 100.0,
-    }
+    Usage { memory: memory(plane), processor: (after - before) / start.elapsed().as_secs_f64() * 100.0 }
+}
+
+/// Resident memory of all processes, in MiB.
+pub(super) fn memory(plane: &Plane) -> f64 {
+    plane.processes().iter().map(|process| resident_mebibytes(process.id())).sum()
 }
 
 fn processor_seconds(id: u32) -> f64 {
@@ -36,7 +38,7 @@ fn processor_seconds(id: u32) -> f64 {
     ticks.sum::<f64>() / TICKS_PER_SECOND
 }
 
-fn resident_mebibytes(id: u32) -> f64 {
+pub(super) fn resident_mebibytes(id: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     line.split_whitespace().next().and_then(|number| number.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0

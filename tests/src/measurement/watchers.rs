@@ -66,7 +66,7 @@ pub(super) async fn deliveries(client: &Client, watchers: usize, period: Duratio
         durations.push(delay(&sent, count, arrived));
     }
     let rate = durations.len() as f64 / period.as_secs_f64();
-    Ok(Measure { name: format!("events to {watchers} watchers"), rate, latency: Latency::of(durations) })
+    Ok(Measure { name: format!("events to {watchers} watchers"), rate, latency: Latency::of(durations), memory: 0.0 })
 }
 
 fn delay(sent: &[Instant], count: usize, arrived: Instant) -> Duration {

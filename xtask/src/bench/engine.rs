@@ -1,0 +1,103 @@
+//! The engine beside stock kube-apiserver with etcd: the same load, one after the other, both waiting for the disk.
+
+use std::time::Duration;
+
+use roost_tests::assets::repository;
+use roost_tests::measurement::{self, Effort, Latency, Measured, Readiness};
+use roost_tests::ours;
+use roost_tests::stock::{self, Controllers, Durability};
+
+use crate::command_line::BenchEngine;
+use crate::task::{self, TaskError};
+
+/// How long a plane is looked at while nothing is asked of it.
+const IDLE_PERIOD: Duration = Duration::from_secs(10);
+
+/// Measures both, or only ours, and prints what was found.
+pub(crate) async fn run(arguments: &BenchEngine) -> Result<(), TaskError> {
+    if cfg!(debug_assertions) {
+        // A client without optimisations would be the slowest part of the measurement.
+        let mut command = task::cargo();
+        command.args(["run", "--release", "--quiet", "--package", "xtask", "--"]).args(std::env::args_os().skip(1));
+        return task::run(&mut command);
+    }
+    let binary = if std::env::var_os(ours::BINARY_VARIABLE).is_some() {
+        ours::binary()?
+    } else {
+        task::run(task::cargo().args(["build", "--release", "--quiet", "--package", "hcp"]))?;
+        repository().join("target").join("release").join("hcp")
+    };
+    let effort = effort(arguments);
+    let stock = if arguments.ours_only {
+        None
+    } else {
+        let plane = stock::start(Durability::Durable, Controllers::None).await?;
+        Some(measurement::measure(&plane, &effort).await?)
+    };
+    let plane = ours::start(&binary).await?;
+    let ours = measurement::measure(&plane, &effort).await?;
+    drop(plane);
+    print(stock.as_ref(), &ours);
+    if arguments.objects > 0 && !arguments.quick {
+        print_readiness(&measurement::readiness(&binary, arguments.objects).await?);
+    }
+    Ok(())
+}
+
+fn effort(arguments: &BenchEngine) -> Effort {
+    if arguments.quick {
+        let second = Duration::from_secs(1);
+        return Effort { period: 2 * second, clients: vec![16], watchers: vec![25], idle_period: 2 * second };
+    }
+    Effort {
+        period: Duration::from_secs(arguments.seconds),
+        clients: arguments.clients.clone(),
+        watchers: arguments.watchers.clone(),
+        idle_period: IDLE_PERIOD,
+    }
+}
+
+fn print(stock: Option<&Measured>, ours: &Measured) {
+    println!(
+        "{:<26} {:>12} {:>12} {:>7}   {:>19} {:>19}   {:>9} {:>9}",
+        "", "stock", "ours", "ratio", "stock p50 / p99", "ours p50 / p99", "stock MiB", "ours MiB"
+    );
+    for (number, right) in ours.measures.iter().enumerate() {
+        let left = stock.and_then(|stock| stock.measures.get(number));
+        println!(
+            "{:<26} {:>12} {:>10.1}/s {:>7}   {:>19} {:>19}   {:>9} {:>9.1}",
+            right.name,
+            left.map_or_else(String::new, |left| format!("{:.1}/s", left.rate)),
+            right.rate,
+            left.map_or_else(String::new, |left| format!("{:.1}x", right.rate / left.rate)),
+            left.map_or_else(String::new, |left| times(left.latency)),
+            times(right.latency),
+            left.map_or_else(String::new, |left| format!("{:.1}", left.memory)),
+            right.memory,
+        );
+    }
+    for (name, right, left) in [
+        ("idle", ours.idle, stock.map(|stock| stock.idle)),
+        ("idle after the load", ours.loaded, stock.map(|stock| stock.loaded)),
+    ] {
+        println!(
+            "{:<26} {:>12} {:>8.1} MiB {:>7}   processor {} / {:.2} %",
+            format!("memory, {name}"),
+            left.map_or_else(String::new, |left| format!("{:.1} MiB", left.memory)),
+            right.memory,
+            left.map_or_else(String::new, |left| format!("{:.3}x", right.memory / left.memory)),
+            left.map_or_else(|| "-".to_owned(), |left| format!("{:.2} %", left.processor)),
+            right.processor,
+        );
+    }
+}
+
+fn times(latency: Latency) -> String {
+    format!("{:.1} / {:.1} ms", latency.median.as_secs_f64() * 1e3, latency.slow.as_secs_f64() * 1e3)
+}
+
+fn print_readiness(found: &Readiness) {
+    println!("{:<26} {:>12} {:>9} ms", "ready, empty", "", found.empty.as_millis());
+    let name = format!("ready, {} objects", found.objects);
+    println!("{name:<26} {:>12} {:>9} ms   {:.1} MiB", "", found.full.as_millis(), found.memory);
+}
