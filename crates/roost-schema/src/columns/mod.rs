@@ -1,5 +1,6 @@
 //! Printer columns: what a table of custom resources shows.
 
+mod find;
 mod path;
 
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Metadata of resources and of the objects embedded in them: decoding, coercion and validation.
 
-use roost_object::field::{Error, Errors, Kind, Path};
+use roost_object::field::{Error, Kind};
 use serde_json::{Map, Value};
 
 use super::Structural;
@@ -21,7 +21,7 @@ pub enum MetadataError {
 
 /// How a field of metadata is decoded.
 #[derive(Clone, Copy)]
-enum Shape {
+pub(super) enum Shape {
     /// A text, and the name of its Go type.
     Text(&'static str),
     Integer {
@@ -35,14 +35,14 @@ enum Shape {
     Entries(&'static Record),
 }
 
-struct Record {
+pub(super) struct Record {
     name: &'static str,
     fields: &'static [(&'static str, Shape)],
     /// Texts that are written even when empty.
     always: &'static [&'static str],
 }
 
-static OBJECT_META: Record = Record {
+pub(super) static OBJECT_META: Record = Record {
     name: "ObjectMeta",
     fields: &[
         ("name", Shape::Text("string")),
@@ -133,13 +133,6 @@ impl Structural {
         let mut unknown = Vec::new();
         Coercion { drop_malformed: false, unknown: &mut unknown }.walk(value, self, &Trail::Root)
     }
-
-    /// Checks the metadata of the objects embedded in a custom resource.
-    pub(crate) fn validate_embedded(&self, object: &Value, path: &Path<'_>, errors: &mut Errors) {
-        if self.below.embedded {
-            validate_walk(object, self, path, errors);
-        }
-    }
 }
 
 struct Coercion<'a> {
@@ -217,7 +210,7 @@ fn decode(metadata: &mut Value, drop_malformed: bool, prefix: &str, unknown: &mu
     Ok(())
 }
 
-fn record_problem(map: &Map<String, Value>, record: &Record, parent: &str) -> Option<String> {
+pub(super) fn record_problem(map: &Map<String, Value>, record: &Record, parent: &str) -> Option<String> {
     map.iter().find_map(|(name, value)| field_problem(name, value, record, parent))
 }
 
@@ -309,7 +302,7 @@ fn normalise(map: &mut Map<String, Value>, record: &Record, prefix: &str, unknow
     });
 }
 
-fn json_type(value: &Value) -> &'static str {
+pub(super) fn json_type(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "bool",
@@ -329,78 +322,5 @@ fn go_type(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-fn validate_walk(value: &Value, schema: &Structural, path: &Path<'_>, errors: &mut Errors) {
-    if !schema.below.embedded {
-        return;
-    }
-    match value {
-        Value::Object(map) => {
-            if schema.embedded {
-                validate_resource(map, path, errors);
-            }
-            for (name, inner) in map {
-                if let Some(property) = schema.property(name) {
-                    validate_walk(inner, property, &path.child(name), errors);
-                } else if let Some(additional) = schema.additional.schema() {
-                    validate_walk(inner, additional, &path.key(name), errors);
-                }
-            }
-        }
-        Value::Array(list) => {
-            let Some(items) = schema.items.as_deref() else { return };
-            for (index, inner) in list.iter().enumerate() {
-                validate_walk(inner, items, &path.index(index), errors);
-            }
-        }
-        _ => {}
-    }
-}
-
-pub(crate) fn validate_resource(map: &Map<String, Value>, path: &Path<'_>, errors: &mut Errors) {
-    for name in ["apiVersion", "kind"] {
-        if !map.contains_key(name) {
-            errors.push(Error::required(&path.child(name), ""));
-        }
-    }
-    if let Some(value) = map.get("apiVersion") {
-        let path = path.child("apiVersion");
-        match value.as_str() {
-            None => errors.push(wording::error(Kind::Invalid, path.to_string(), value, "must be a string".to_owned())),
-            Some("") => errors.push(Error::invalid(&path, "", "must not be empty")),
-            Some(text) if text.matches('/').count() > 1 => {
-                errors.push(Error::invalid(&path, text, format!("unexpected GroupVersion string: {text}")));
-            }
-            Some(_) => {}
-        }
-    }
-    if let Some(value) = map.get("kind") {
-        let path = path.child("kind");
-        match value.as_str() {
-            None => errors.push(wording::error(Kind::Invalid, path.to_string(), value, "must be a string".to_owned())),
-            Some("") => errors.push(Error::invalid(&path, "", "must not be empty")),
-            Some(text) => {
-                let problems = crate::names::dns1035_label(&text.to_lowercase());
-                if !problems.is_empty() {
-                    let words = format!("may have mixed case, but should otherwise match: {}", problems.join(","));
-                    errors.push(Error::invalid(&path, text, words));
-                }
-            }
-        }
-    }
-    if let Some(metadata) = map.get("metadata") {
-        let path = path.child("metadata");
-        let problem = match metadata {
-            Value::Object(fields) => record_problem(fields, &OBJECT_META, ""),
-            Value::Null => None,
-            other => Some(format!("json: cannot unmarshal {} into Go value of type v1.ObjectMeta", json_type(other))),
-        };
-        match (problem, metadata.as_object()) {
-            (Some(words), _) => errors.push(wording::error(Kind::Invalid, path.to_string(), metadata, words)),
-            (None, Some(fields)) => crate::names::validate_object_meta(fields, &path, errors),
-            (None, None) => {}
-        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod compile;
 mod defaults;
+pub(crate) mod embedded;
 mod list_type;
 mod merge;
 pub(crate) mod metadata;

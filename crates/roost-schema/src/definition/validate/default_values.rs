@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::props::Props;
 use crate::cel::REQUEST_BUDGET;
-use crate::structural::{Structural, metadata};
+use crate::structural::{Structural, embedded};
 use crate::wording;
 
 /// Checks all defaults of a schema. With `pruned`, they must not have fields that the schema would remove.
@@ -93,7 +93,7 @@ impl Walker {
             let resource = around.resource(value.clone());
             let mut found = Errors::new();
             if let Value::Object(fields) = &resource {
-                metadata::validate_resource(fields, &Path::ROOT, &mut found);
+                embedded::validate_resource(fields, &Path::ROOT, &mut found);
             }
             if !found.is_empty() {
                 let words = format!("must result in valid metadata: {}", aggregate(&found));

@@ -2,6 +2,7 @@
 
 mod conversion;
 mod default_values;
+mod extensions;
 mod open_api;
 mod props;
 mod rules;
@@ -65,8 +66,8 @@ impl Options {
             require_valid_type: !any(&mut |props| open_api::has_invalid_type(props)),
             require_structural: !schemas.iter().any(|schema| open_api::is_not_structural(*schema)),
             require_pruned_defaults: !schemas.iter().any(|schema| default_values::has_unpruned(*schema)),
-            require_atomic_sets: !any(&mut |props| open_api::has_compound_set(props)),
-            require_list_keys: !any(&mut |props| open_api::has_invalid_list_keys(props)),
+            require_atomic_sets: !any(&mut |props| extensions::has_compound_set(props)),
+            require_list_keys: !any(&mut |props| extensions::has_invalid_list_keys(props)),
             allow_invalid_ca_bundle: !established || conversion::has_invalid_ca_bundle(old.props),
             unchanged: versions::unchanged_schemas(new, old),
             many_selectable: versions::many_selectable(new, old),

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::props::Props;
 use super::spec::{SpecView, VersionView};
-use super::{Options, conversion, open_api, shown};
+use super::{Options, conversion, extensions, open_api, shown};
 use crate::rules::find_field;
 use crate::structural::Type;
 use crate::{Structural, names, wording};
@@ -46,7 +46,7 @@ pub(super) fn validate_spec(spec: &SpecView<'_>, mut options: Options, path: &Pa
             errors.push(Error::invalid(&path.child("preserveUnknownFields"), true, words));
         }
     }
-    if schemas.iter().any(|schema| schema.any(&mut |props| open_api::has_extension(props))) {
+    if schemas.iter().any(|schema| schema.any(&mut |props| extensions::has_extension(props))) {
         options.require_structural = true;
     }
     for (index, version) in spec.versions.iter().enumerate() {

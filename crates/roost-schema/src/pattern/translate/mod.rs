@@ -3,10 +3,10 @@
 //! Go and the `regex` crate share RE2's language but not its spelling: classes are ASCII in Go, brackets do not nest, a
 //! lone brace is a literal. A pattern is therefore read once as Go reads it, with Go's errors, and respelled.
 
+mod classes;
+
 use std::collections::HashSet;
 use std::fmt::Write as _;
-
-use regex::Regex;
 
 /// Groups nest no deeper than this in Go.
 const MAX_NESTING: usize = 1000;
@@ -292,36 +292,6 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads `\p{Greek}` or `\pN`.
-    fn unicode_class(&mut self) -> Result<(), String> {
-        let start = self.rest;
-        let Some(third) = start.chars().nth(2) else {
-            return Err(problem("invalid character class range", start));
-        };
-        let (name, length) = if third == '{' {
-            let end = start.find('}').ok_or_else(|| problem("invalid character class range", start))?;
-            (&start[3..end], end + 1)
-        } else {
-            (&start[2..2 + third.len_utf8()], 2 + third.len_utf8())
-        };
-        let mut negated = start.as_bytes()[1] == b'P';
-        let name = name.strip_prefix('^').map_or(name, |rest| {
-            negated = !negated;
-            rest
-        });
-        let spelled = match name {
-            "Any" => if negated { "[^\\x{0}-\\x{10FFFF}]" } else { "[\\x{0}-\\x{10FFFF}]" }.to_owned(),
-            _ => format!("\\{}{{{name}}}", if negated { 'P' } else { 'p' }),
-        };
-        let known = name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
-            && name.starts_with(|first: char| first.is_ascii_uppercase())
-            && Regex::new(&spelled).is_ok();
-        if !known {
-            return Err(problem("invalid character class range", &start[..length]));
-        }
-        self.replace(length, &spelled);
-        Ok(())
-    }
-
     fn escaped_character(&mut self) -> Result<char, String> {
         let start = self.rest;
         let mut characters = start[1..].chars();
@@ -365,64 +335,6 @@ impl<'a> Reader<'a> {
         };
         self.take(length);
         Ok(character)
-    }
-
-    fn class(&mut self) -> Result<(), String> {
-        let start = self.rest;
-        self.copy(1);
-        if self.rest.starts_with('^') {
-            self.copy(1);
-        }
-        let mut first = true;
-        loop {
-            let Some(next) = self.rest.chars().next() else { return Err(problem("missing closing ]", start)) };
-            if next == ']' && !first {
-                self.copy(1);
-                return Ok(());
-            }
-            first = false;
-            if self.rest.starts_with("[:")
-                && let Some(end) = self.rest[2..].find(":]")
-            {
-                let name = &self.rest[..end + 4];
-                if Regex::new(&format!("[{name}]")).is_err() {
-                    return Err(problem("invalid character class range", name));
-                }
-                self.copy(end + 4);
-                continue;
-            }
-            if self.rest.starts_with("\\p") || self.rest.starts_with("\\P") {
-                self.unicode_class()?;
-                continue;
-            }
-            if let Some(class) = perl_class(self.rest) {
-                self.replace(2, class);
-                continue;
-            }
-            let range = self.rest;
-            let low = self.class_character(start)?;
-            push_literal(&mut self.out, low);
-            if self.rest.len() >= 2 && self.rest.starts_with('-') && !self.rest.starts_with("-]") {
-                self.take(1);
-                let high = self.class_character(start)?;
-                if high < low {
-                    return Err(problem("invalid character class range", &range[..range.len() - self.rest.len()]));
-                }
-                self.out.push('-');
-                push_literal(&mut self.out, high);
-            }
-        }
-    }
-
-    fn class_character(&mut self, class: &str) -> Result<char, String> {
-        match self.rest.chars().next() {
-            None => Err(problem("missing closing ]", class)),
-            Some('\\') => self.escaped_character(),
-            Some(character) => {
-                self.take(character.len_utf8());
-                Ok(character)
-            }
-        }
     }
 }
 
