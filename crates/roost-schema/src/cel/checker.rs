@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use super::ast::{Comprehension, Expr, Id, Kind, Literal};
+use super::ast::{Comprehension, Expr, Field, Id, Kind, Literal};
 use super::declarations::{Function, function, type_named};
+use super::object::ObjectType;
+use super::patch;
 use super::source::{Offset, Problems};
 use super::types::{Mapping, Param, Type};
 
@@ -43,6 +45,7 @@ impl<'s> Checked<'s> {
 pub(crate) fn check<'s>(
     parsed: super::parser::Parsed,
     variables: &[(Box<str>, Type<'s>)],
+    constructs: bool,
     problems: &mut Problems<'_>,
 ) -> Checked<'s> {
     let super::parser::Parsed { mut root, locations } = parsed;
@@ -53,6 +56,7 @@ pub(crate) fn check<'s>(
         scope: variables.to_vec(),
         mapping: Mapping::default(),
         problems,
+        constructs,
     };
     checker.check(&mut root);
     let Checker { mut types, references, mapping, .. } = checker;
@@ -69,6 +73,8 @@ struct Checker<'c, 's, 'p, 'a> {
     scope: Vec<(Box<str>, Type<'s>)>,
     mapping: Mapping<'s>,
     problems: &'p mut Problems<'a>,
+    /// Whether objects can be made.
+    constructs: bool,
 }
 
 impl<'s> Checker<'_, 's, '_, '_> {
@@ -113,23 +119,40 @@ impl<'s> Checker<'_, 's, '_, '_> {
             Kind::Map { entries } => self.check_map(entries),
             Kind::Message { name, fields } => {
                 let name = name.clone();
-                for field in fields {
-                    self.check(&mut field.value);
-                }
-                self.check_message(expr.id, &name)
+                fields.iter_mut().for_each(|field| self.check(&mut field.value));
+                self.check_message(expr.id, &name, fields)
             }
             Kind::Comprehension(fold) => self.check_comprehension(fold),
         };
         self.types[expr.id] = kind;
     }
 
-    fn check_message(&mut self, id: Id, name: &str) -> Type<'s> {
+    fn check_message(&mut self, id: Id, name: &str, fields: &[Field]) -> Type<'s> {
+        let plain = name.strip_prefix('.').unwrap_or(name);
+        if self.constructs && patch::is_constructed(plain) {
+            for field in fields {
+                self.check_message_field(plain, field);
+            }
+            return Type::Object(ObjectType::Constructed(plain.into()));
+        }
         match self.lookup(name) {
             None => self.undeclared(id, name),
             Some((Type::Type(_), _)) => self.report(id, format!("'{name}' is not a message type")),
             Some((kind, _)) => self.report(id, format!("'{kind}' is not a type")),
         }
         Type::Error
+    }
+
+    fn check_message_field(&mut self, message: &str, field: &Field) {
+        let (id, name) = (field.value.id, &field.name);
+        let Some(wanted) = patch::field_type(message, name) else {
+            return self.report(id, format!("undefined field '{name}'"));
+        };
+        let given = self.element_type(id, field.optional);
+        if !self.mapping.assign(&given, &wanted) {
+            let words = format!("expected type of field '{name}' is '{wanted}' but provided type is '{given}'");
+            self.report(id, words);
+        }
     }
 
     fn check_name(&mut self, expr: &mut Expr) {
@@ -198,6 +221,8 @@ impl<'s> Checker<'_, 's, '_, '_> {
             self.check(arg);
         }
         let plain = name.strip_prefix('.').unwrap_or(name);
+        let constructs = self.constructs;
+        let function = |name: &str| function(name).filter(|found| constructs || !found.name.starts_with("jsonpatch."));
         if let Some(receiver) = target {
             // Either the receiver is part of the function's name, or it is an operand.
             let qualified = receiver.qualified_name().and_then(|prefix| {

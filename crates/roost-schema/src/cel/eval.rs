@@ -3,20 +3,32 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::Context;
 use super::compare::equal;
 use super::libraries::{Invocation, to_text};
 use super::meter::{Meter, call_cost};
-use super::plan::{Append, Attribute, Base, Call, Fold, Plan, Qualifier, Step, is_literal};
+use super::patch::Instance;
+use super::plan::{Append, Attribute, Base, Call, Fold, Message, Plan, Qualifier, Step, is_literal};
 use super::value::{EvalError, Key, List, Map, Outcome, Value};
 
 const LIST_COST: u64 = 10;
 const MAP_COST: u64 = 30;
+const MESSAGE_COST: u64 = 40;
 
 /// The state of an evaluation.
 pub(crate) struct Machine<'p, 'a> {
-    variables: &'p [Option<Value<'a>>],
+    variables: Variables<'p, 'a>,
     locals: Vec<Local<'p, 'a>>,
     meter: &'p Meter,
+}
+
+/// Where variables come from.
+#[derive(Clone, Copy)]
+enum Variables<'p, 'a> {
+    /// They are all there, in the order in which they were declared.
+    Known(&'p [Option<Value<'a>>]),
+    /// They are found when they are used.
+    Asked(&'p dyn Context<'a>),
 }
 
 /// A variable of a fold.
@@ -35,7 +47,12 @@ enum Stepped<'a> {
 
 /// Runs a plan. Variables that are not there fail when they are used.
 pub(crate) fn run<'a>(plan: &Plan, variables: &[Option<Value<'a>>], meter: &Meter) -> Outcome<'a> {
-    Machine { variables, locals: Vec::new(), meter }.eval(plan)
+    Machine { variables: Variables::Known(variables), locals: Vec::new(), meter }.eval(plan)
+}
+
+/// Runs a plan whose variables are found when they are used.
+pub(crate) fn run_in<'a>(plan: &Plan, context: &dyn Context<'a>, meter: &Meter) -> Outcome<'a> {
+    Machine { variables: Variables::Asked(context), locals: Vec::new(), meter }.eval(plan)
 }
 
 fn exceeded<T>(outcome: &Result<T, EvalError>) -> bool {
@@ -59,6 +76,7 @@ impl<'p, 'a> Machine<'p, 'a> {
             }
             Plan::List(elements) => self.list(elements),
             Plan::Map(entries) => self.map(entries),
+            Plan::Message(message) => self.message(message),
             Plan::Fold(fold) => self.fold(fold),
             Plan::Append(append) => match self.append(append) {
                 Stepped::Value(outcome) => outcome,
@@ -149,6 +167,10 @@ impl<'p, 'a> Machine<'p, 'a> {
                 function: &call.function,
                 args: &values,
                 meter: self.meter,
+                authorizer: match self.variables {
+                    Variables::Known(_) => None,
+                    Variables::Asked(context) => context.authorizer(),
+                },
                 pattern: call.pattern.as_ref(),
             };
             (call.implementation)(&invocation)
@@ -189,6 +211,25 @@ impl<'p, 'a> Machine<'p, 'a> {
             self.meter.charge(MAP_COST)?;
         }
         outcome.map(|entries| Value::Map(Map::Values(Arc::new(entries))))
+    }
+
+    #[inline(never)]
+    fn message(&mut self, message: &'p Message) -> Outcome<'a> {
+        let mut fields = BTreeMap::new();
+        for (name, plan, optional) in &message.fields {
+            let value = match (self.eval(plan)?, optional) {
+                (Value::Optional(None), true) => continue,
+                (Value::Optional(Some(value)), true) => value.as_ref().clone(),
+                (other, true) => {
+                    let words = format!("cannot initialize optional entry '{name}' from non-optional value");
+                    return Err(EvalError::Failed(format!("{words} {}", to_text(&other))));
+                }
+                (value, false) => value,
+            };
+            fields.insert(name.clone(), value);
+        }
+        self.meter.charge(MESSAGE_COST)?;
+        Ok(Value::Instance(Arc::new(Instance { name: Arc::clone(&message.name), fields })))
     }
 
     fn map_entries(&mut self, entries: &'p [(Plan, Plan, bool)]) -> Result<BTreeMap<Key<'a>, Value<'a>>, EvalError> {
@@ -377,10 +418,13 @@ impl<'p, 'a> Machine<'p, 'a> {
 
     fn base(&mut self, base: &'p Base) -> Outcome<'a> {
         match base {
-            Base::Variable(index, name) => match self.variables.get(*index) {
-                Some(Some(value)) => Ok(value.clone()),
-                _ => Err(EvalError::Failed(format!("no such attribute(s): {name}"))),
-            },
+            Base::Variable(index, name) => {
+                let found = match self.variables {
+                    Variables::Known(values) => values.get(*index).cloned().flatten().map(Ok),
+                    Variables::Asked(context) => context.variable(name),
+                };
+                found.unwrap_or_else(|| Err(EvalError::Failed(format!("no such attribute(s): {name}"))))
+            }
             Base::Local(slot) => self.local(*slot),
             Base::Relative(plan) => self.eval(plan),
             Base::Conditional(parts) => {
@@ -479,6 +523,7 @@ fn qualify<'a>(value: &Value<'a>, step: &Step, key: Option<&Value<'a>>) -> Resul
                 _ => map.find(identifier),
             }
         }
+        (Value::Instance(instance), Step::Field { identifier, .. }, _) => Ok(instance.fields.get(identifier).cloned()),
         (Value::Map(map), Step::Field { identifier, .. }, _) => map.find(&Value::text(identifier.as_ref())),
         (Value::Map(map), _, Some(key)) => map.find(key),
         (Value::List(list), _, Some(key)) => {

@@ -3,6 +3,7 @@
 //! An expression is parsed, checked against the types of its variables, and planned. Evaluation counts the same costs
 //! as stock and stops when they exceed the limit.
 
+mod access;
 mod ast;
 mod checker;
 mod compare;
@@ -20,14 +21,17 @@ mod meter;
 mod object;
 mod overloads;
 mod parser;
+mod patch;
 mod plan;
 mod source;
 mod types;
 mod validators;
 mod value;
 
+pub use access::{AccessCheck, AccessDecision, AccessSubject, Authorize, ResourceAccess};
 pub use json::View;
 pub use object::{Declared, ObjectType};
+pub use patch::Instance;
 pub use types::Type;
 pub use value::{EvalError, Text, Value};
 
@@ -90,15 +94,39 @@ pub struct Evaluation<'a> {
     pub cost: u64,
 }
 
+/// Where an expression runs: what its variables are worth when they are used, and who may do what.
+pub trait Context<'a> {
+    /// The value of a variable, or why it has none; none when there is no such variable.
+    fn variable(&self, name: &str) -> Option<Result<Value<'a>, EvalError>>;
+
+    /// Who answers questions about access.
+    fn authorizer(&self) -> Option<&dyn Authorize> {
+        None
+    }
+}
+
 /// Compiles an expression over variables of given types.
 pub fn compile<'s>(expression: &str, variables: &[(&str, Type<'s>)]) -> Result<Compiled<'s>, CompileError> {
+    compile_with(expression, variables, false)
+}
+
+/// Compiles an expression that can make `Object{…}` and `JSONPatch{…}`.
+pub fn compile_patch<'s>(expression: &str, variables: &[(&str, Type<'s>)]) -> Result<Compiled<'s>, CompileError> {
+    compile_with(expression, variables, true)
+}
+
+fn compile_with<'s>(
+    expression: &str,
+    variables: &[(&str, Type<'s>)],
+    constructs: bool,
+) -> Result<Compiled<'s>, CompileError> {
     let source: Vec<char> = expression.chars().collect();
     let mut problems = Problems::new(&source);
     let Some(parsed) = parser::parse(&source, &mut problems) else {
         return Err(CompileError::Issues(problems.render()));
     };
     let declared: Vec<_> = variables.iter().map(|(name, kind)| (Box::from(*name), kind.clone())).collect();
-    let checked = checker::check(parsed, &declared, &mut problems);
+    let checked = checker::check(parsed, &declared, constructs, &mut problems);
     if problems.is_empty() {
         validators::validate(&checked, &mut problems);
     }
@@ -132,6 +160,13 @@ impl Program {
     pub fn evaluate<'a>(&self, activation: &dyn Fn(&str) -> Option<Value<'a>>, limit: u64) -> Evaluation<'a> {
         let values: Vec<Option<Value<'a>>> = self.variables.iter().map(|name| activation(name)).collect();
         self.run(&values, limit)
+    }
+
+    /// Evaluates the expression where its variables are found when they are used.
+    pub fn evaluate_in<'a>(&self, context: &dyn Context<'a>, limit: u64) -> Evaluation<'a> {
+        let meter = Meter::new(limit);
+        let outcome = eval::run_in(&self.plan, context, &meter);
+        Evaluation { outcome, cost: meter.cost() }
     }
 
     /// Evaluates with the variables' values in the order in which they were declared.

@@ -20,6 +20,8 @@ pub enum ObjectType<'s> {
     Metadata(Arc<str>),
     /// An object with fields that are listed.
     Declared(Arc<Declared>),
+    /// An object that expressions can make, by the name of its type.
+    Constructed(Arc<str>),
 }
 
 /// An object that a schema describes, at a named place.
@@ -45,6 +47,7 @@ impl<'s> ObjectType<'s> {
             ObjectType::Schema(object) => &object.name,
             ObjectType::Metadata(name) => name,
             ObjectType::Declared(declared) => &declared.name,
+            ObjectType::Constructed(name) => name,
         }
     }
 
@@ -60,6 +63,7 @@ impl<'s> ObjectType<'s> {
             ObjectType::Declared(declared) => {
                 declared.fields.iter().find(|(name, _)| name == field).map(|(_, kind)| kind.clone())
             }
+            ObjectType::Constructed(name) => super::patch::field_type(name, field),
         }
     }
 }

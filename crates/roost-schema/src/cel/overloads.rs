@@ -238,6 +238,7 @@ isURL~is_url_string~g~string~bool
 isUnspecified~ip_is_unspecified~m~net.IP~bool
 join~list_join~m~list(string)~string
 join~list_join_string~m~list(string) string~string
+jsonpatch.escapeKey~string_jsonpatch_escapeKey_string~g~string~string
 labelSelector~authorizer_labelselector~m~kubernetes.authorization.ResourceCheck string~kubernetes.authorization.ResourceCheck
 last~list_last~m~list(V)~optional_type(V)
 lastIndexOf~list_a_last_index_of_int~m~list(A) A~int

@@ -27,10 +27,18 @@ pub(crate) enum Plan {
     List(Box<[(Plan, bool)]>),
     Map(Box<[(Plan, Plan, bool)]>),
     Fold(Box<Fold>),
+    /// An object with a name for its type; optional fields may be left out.
+    Message(Box<Message>),
     /// Adds elements to the accumulator of the surrounding fold, instead of copying it.
     Append(Box<Append>),
     OptionalOr(Box<[Plan; 2]>),
     OptionalOrValue(Box<[Plan; 2]>),
+}
+
+/// An object to be made.
+pub(crate) struct Message {
+    pub(crate) name: Arc<str>,
+    pub(crate) fields: Vec<(Box<str>, Plan, bool)>,
 }
 
 /// A value that is found by following qualifiers from a base.
@@ -128,7 +136,14 @@ impl Planner<'_, '_> {
                 }
                 Ok(folded_map(planned))
             }
-            Kind::Message { name, .. } => Err(format!("unknown type: {name}")),
+            Kind::Message { name, fields } => {
+                let mut planned = Vec::with_capacity(fields.len());
+                for field in fields {
+                    planned.push((field.name.clone(), self.plan(&field.value)?, field.optional));
+                }
+                let name = name.strip_prefix('.').unwrap_or(name);
+                Ok(Plan::Message(Box::new(Message { name: name.into(), fields: planned })))
+            }
             Kind::Comprehension(fold) => self.fold(fold),
         }
     }
@@ -338,7 +353,8 @@ fn is_conversion(function: &str) -> bool {
 fn converted(call: &Call, argument: &Value<'static>) -> Result<Value<'static>, String> {
     let meter = Meter::new(u64::MAX);
     let args = [argument.clone()];
-    let invocation = Invocation { function: &call.function, args: &args, meter: &meter, pattern: None };
+    let invocation =
+        Invocation { function: &call.function, args: &args, meter: &meter, authorizer: None, pattern: None };
     let outcome: Outcome<'static> = (call.implementation)(&invocation);
     outcome.map_err(|error| error.to_string())
 }

@@ -7,11 +7,13 @@ use std::sync::Arc;
 
 use serde_json::Value as Json;
 
+use super::access::{AccessCheck, AccessDecision, AccessSubject};
 use super::formats::NamedFormat;
 use super::json::{JsonList, JsonMap};
 use super::libraries::network::Cidr;
 use super::libraries::quantity::Quantity;
 use super::libraries::semver::Semver;
+use super::patch::Instance;
 use crate::time::Instant;
 use crate::url::Url;
 
@@ -85,6 +87,12 @@ pub enum Value<'a> {
     Format(&'static NamedFormat),
     /// What a schema keeps without describing it: it can only be compared.
     Preserved(&'a Json),
+    /// An object that the expression made.
+    Instance(Arc<Instance<'a>>),
+    /// A question about access.
+    Access(Arc<AccessCheck>),
+    /// The answer to one.
+    Decision(Arc<AccessDecision>),
 }
 
 /// Text that is borrowed from an object or shared.
@@ -248,6 +256,15 @@ impl<'a> Value<'a> {
             Value::Semver(_) => "kubernetes.Semver",
             Value::Format(_) => "kubernetes.NamedFormat",
             Value::Preserved(_) => "unknown",
+            Value::Instance(instance) if *instance.name == *super::patch::JSON_PATCH => super::patch::JSON_PATCH,
+            Value::Instance(_) => "Object",
+            Value::Access(check) => match check.subject {
+                AccessSubject::Anything => "kubernetes.authorization.Authorizer",
+                AccessSubject::Path(_) => "kubernetes.authorization.PathCheck",
+                AccessSubject::Group(_) => "kubernetes.authorization.GroupCheck",
+                AccessSubject::Resource(_) => "kubernetes.authorization.ResourceCheck",
+            },
+            Value::Decision(_) => "kubernetes.authorization.Decision",
         }
     }
 

@@ -83,7 +83,7 @@ fn sum<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
     let add = super::builtin("_+_").ok_or_else(EvalError::no_such_overload)?;
     for element in elements {
         let args = [total, element];
-        total = add(&Invocation { function: "_+_", args: &args, meter: call.meter, pattern: None })?;
+        total = add(&Invocation { function: "_+_", args: &args, meter: call.meter, authorizer: None, pattern: None })?;
     }
     Ok(total)
 }

@@ -16,6 +16,7 @@ pub(crate) use arithmetic::TIMESTAMPS;
 pub(crate) use convert::to_text;
 pub(crate) use formatting::check_clauses;
 
+use super::access::Authorize;
 use super::meter::Meter;
 use super::value::{EvalError, Outcome, Value};
 use crate::pattern::Matcher;
@@ -25,6 +26,8 @@ pub(crate) struct Invocation<'c, 'a> {
     pub(crate) function: &'c str,
     pub(crate) args: &'c [Value<'a>],
     pub(crate) meter: &'c Meter,
+    /// Who answers questions about access, where that can be asked.
+    pub(crate) authorizer: Option<&'c dyn Authorize>,
     /// The pattern, compiled, when it is a literal.
     pub(crate) pattern: Option<&'c Matcher>,
 }
@@ -61,6 +64,8 @@ pub(crate) fn builtin(function: &str) -> Option<Builtin> {
         .or_else(|| semver::builtin(function))
         .or_else(|| urls::builtin(function))
         .or_else(|| super::formats::builtin(function))
+        .or_else(|| super::access::builtin(function))
+        .or_else(|| super::patch::builtin(function))
 }
 
 #[cfg(test)]
