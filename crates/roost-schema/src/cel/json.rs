@@ -79,6 +79,13 @@ impl<'a> View<'a> {
     }
 }
 
+/// JSON of which nothing is known.
+impl<'a> From<&'a Json> for Value<'a> {
+    fn from(json: &'a Json) -> Self {
+        untyped(json)
+    }
+}
+
 fn unexpected_null() -> EvalError {
     EvalError::new("invalid data, got null for schema with nullable=false")
 }

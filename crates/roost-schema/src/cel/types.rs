@@ -63,11 +63,13 @@ pub(crate) struct Mapping<'s> {
 }
 
 impl<'s> Type<'s> {
-    pub(crate) fn list(element: Type<'s>) -> Self {
+    /// A list of a type.
+    pub fn list(element: Type<'s>) -> Self {
         Type::List(Arc::new(element))
     }
 
-    pub(crate) fn map(key: Type<'s>, value: Type<'s>) -> Self {
+    /// A map from a type to a type.
+    pub fn map(key: Type<'s>, value: Type<'s>) -> Self {
         Type::Map(Arc::new(key), Arc::new(value))
     }
 
@@ -91,7 +93,8 @@ impl<'s> Type<'s> {
         }
     }
 
-    pub(crate) fn is_exactly(&self, other: &Type<'s>) -> bool {
+    /// Whether two types are the same.
+    pub fn is_exactly(&self, other: &Type<'s>) -> bool {
         match (self, other) {
             (Type::List(a), Type::List(b))
             | (Type::Optional(a), Type::Optional(b))
