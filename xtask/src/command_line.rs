@@ -183,7 +183,7 @@ pub(crate) struct BenchTenants {
 #[derive(Debug, Args)]
 pub(crate) struct Crash {
     /// How many times.
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, alias = "count", default_value_t = 1000)]
     pub(crate) times: usize,
     /// Repeats the moments and choices of an earlier run.
     #[arg(long)]

@@ -1,5 +1,6 @@
 //! Bodies that are too large, too deep or too clever.
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -102,7 +103,7 @@ async fn a_billion_laughs_are_refused() {
         String::from("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\nx0: &x0 [lol, lol, lol, lol]\n");
     for level in 1..12 {
         let before = format!("*x{}", level - 1);
-        laughs.push_str(&format!("x{level}: &x{level} [{}]\n", [before.as_str(); 9].join(", ")));
+        writeln!(laughs, "x{level}: &x{level} [{}]", [before.as_str(); 9].join(", ")).expect("text can be added");
     }
     refused(&client, call(Method::POST, CONFIG_MAPS, "application/yaml", laughs.clone()), 400).await;
     let target = format!("{CONFIG_MAPS}/a?fieldManager=test");
