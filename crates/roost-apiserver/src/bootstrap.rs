@@ -84,6 +84,7 @@ fn objects(cluster: &Cluster) -> Result<Vec<Value>, Status> {
         "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "", "message": "Kubernetes default Service CIDR is ready", "lastTransitionTime": clock::now_text()}]},
     }));
     objects.extend(kubernetes_service(cluster));
+    objects.extend(crate::inside::built_in_api_services());
     Ok(objects)
 }
 
