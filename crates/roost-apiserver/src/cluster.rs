@@ -234,8 +234,10 @@ impl Cluster {
             && !self.is_current(resource, &stored, revision)
             && let Some(schema) = &custom.version().schema
         {
+            if let Some(stored) = custom.definition.version_named(stored.version()).and_then(|version| version.schema.as_ref()) {
+                stored.apply_defaults(&mut object);
+            }
             schema.prune(&mut object);
-            schema.apply_defaults(&mut object);
         }
         Ok(object)
     }

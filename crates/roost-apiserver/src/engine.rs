@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use roost_store::Store;
+use tokio::sync::Notify;
 
 use crate::cluster::Cluster;
 
@@ -12,17 +13,23 @@ use crate::cluster::Cluster;
 pub struct Engine {
     pub(crate) store: Store,
     clusters: RwLock<HashMap<String, Arc<Cluster>>>,
+    /// Tenants that came since the controllers last looked.
+    arrived: Mutex<Vec<String>>,
+    arrival: Notify,
 }
 
 impl Engine {
     /// No tenants yet.
     pub fn new(store: Store) -> Arc<Engine> {
-        Arc::new(Engine { store, clusters: RwLock::new(HashMap::new()) })
+        Arc::new(Engine { store, clusters: RwLock::default(), arrived: Mutex::default(), arrival: Notify::new() })
     }
 
     /// Takes in a tenant; from now on its objects are cared for.
     pub fn add(&self, cluster: Arc<Cluster>) {
-        self.clusters.write().insert(cluster.tenant.clone(), cluster);
+        let tenant = cluster.tenant.clone();
+        self.clusters.write().insert(tenant.clone(), cluster);
+        self.arrived.lock().push(tenant);
+        self.arrival.notify_one();
     }
 
     /// Lets a tenant go. Its data stay until they are dropped from the store.
@@ -33,6 +40,17 @@ impl Engine {
     /// The tenant of a name.
     pub fn cluster(&self, tenant: &str) -> Option<Arc<Cluster>> {
         self.clusters.read().get(tenant).cloned()
+    }
+
+    /// Waits for tenants to come, and says which.
+    pub(crate) async fn arrivals(&self) -> Vec<String> {
+        loop {
+            let arrived = std::mem::take(&mut *self.arrived.lock());
+            if !arrived.is_empty() {
+                return arrived;
+            }
+            self.arrival.notified().await;
+        }
     }
 
     /// All tenants.

@@ -291,7 +291,7 @@ fn delete_options(call: &Call, bytes: &Bytes) -> Result<DeleteOptions, Status> {
 async fn delete(target: &Target<'_>, bytes: &Bytes, format: &Format) -> Result<Response<Body>, Status> {
     let options = delete_options(target.call, bytes)?;
     let deletion = write::delete(*target, &options).await?;
-    let code = if deletion.immediate || options.orphan_dependents.is_none() { 200 } else { 202 };
+    let code = if !deletion.immediate && options.orphan_dependents == Some(false) { 202 } else { 200 };
     if deletion.immediate && !returns_deleted(target.resource) {
         let details = Details {
             name: target.name.to_owned(),
@@ -348,17 +348,9 @@ async fn delete_collection(target: &Target<'_>, bytes: &Bytes, format: &Format) 
     let call = target.call;
     let list_options = ListOptions::parse(&call.query, false)?;
     let options = delete_options(call, bytes)?;
-    let selection = read::Selection::parse(&list_options, target.resource)?;
-    let collection = target.collection();
-    let prefix = (target.resource.namespaced && !target.namespace.is_empty()).then(|| format!("{}/", target.namespace));
-    let query = roost_store::ListQuery { prefix: prefix.as_deref(), ..roost_store::ListQuery::default() };
-    let page = call.cluster.store.list(&collection, query).map_err(|error| Status::expired(error.to_string()))?;
+    let (meta, objects) = read::select(call, target.resource, target.namespace, &list_options)?;
     let mut deleted = Vec::new();
-    for entry in &page.entries {
-        let object = call.cluster.decode_served(target.resource, entry)?;
-        if !selection.matches(target.resource, &object) {
-            continue;
-        }
+    for object in objects {
         let name = write::metadata_text(&object, "name").to_owned();
         let namespace = write::metadata_text(&object, "namespace").to_owned();
         let one = Target { name: &name, namespace: &namespace, ..*target };
@@ -369,6 +361,5 @@ async fn delete_collection(target: &Target<'_>, bytes: &Bytes, format: &Format) 
         }
         deleted.push(object);
     }
-    let meta = read::ListMeta { revision: page.revision, ..read::ListMeta::default() };
     read::present_list(call, target.resource, format, &meta, deleted)
 }

@@ -146,7 +146,7 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, accepted: &[Encoding
             }
         }
     }
-    let names: Vec<_> = accepted.iter().map(|encoding| encoding.media_type()).collect();
+    let names: Vec<_> = BUILT_IN.iter().map(|encoding| encoding.media_type()).collect();
     Err(Status::not_acceptable(&names))
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn wants_pretty(headers: &HeaderMap, query: &Query) -> bool {
 
 /// The encoding of a request body; a missing content type means JSON.
 pub(crate) fn body_encoding(headers: &HeaderMap, accepted: &[Encoding]) -> Result<Encoding, Status> {
-    let names: Vec<_> = accepted.iter().map(|encoding| encoding.media_type()).collect();
+    let names: Vec<_> = BUILT_IN.iter().map(|encoding| encoding.media_type()).collect();
     let Some(value) = headers.get(CONTENT_TYPE) else {
         return Ok(Encoding::Json);
     };
@@ -219,6 +219,6 @@ mod tests {
     fn unknown_media_types_are_refused_with_the_known_ones() {
         let status = negotiate(&headers("text/html"), &Query::default(), CUSTOM).unwrap_err();
         assert_eq!(status.code, 406);
-        assert_eq!(status.message, "only the following media types are accepted: application/json, application/yaml");
+        assert_eq!(status.message, "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf");
     }
 }

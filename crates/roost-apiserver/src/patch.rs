@@ -113,7 +113,7 @@ impl Patch {
     fn decode(&self, target: &Target<'_>, patched: Value, options: &WriteOptions) -> Result<Value, Status> {
         let shown = || match self.kind {
             PatchType::Strategic => strategic::show(&self.tree),
-            _ => patched.to_string(),
+            _ => show(&patched, target.resource),
         };
         let refuse = |value: String, why: String| {
             let error = Error::invalid(&Path::new("patch"), value, why);
@@ -143,7 +143,11 @@ impl Patch {
                 if !strict.is_empty() && options.validation == FieldValidation::Strict {
                     return Err(refuse(text, format!("strict decoding error: {}", strict.join(", "))));
                 }
-                decoded.value
+                let mut object = decoded.value;
+                if patched["metadata"]["managedFields"].as_array().is_some_and(Vec::is_empty) {
+                    crate::write::metadata_mut(&mut object).insert("managedFields".into(), Value::Array(Vec::new()));
+                }
+                object
             }
             Origin::Custom(custom) => {
                 let mut object = patched.clone();
@@ -286,9 +290,9 @@ fn check_identity(resource: &Resource, patched: &Value) -> Result<(), Identity> 
             Err(Identity::Refused(Box::new(Status::invalid(&GroupKind::new(group, kind), name, &errors))))
         }
         Origin::BuiltIn(..) => {
-            if api_version.is_empty() || kind.is_empty() {
-                let missing = if kind.is_empty() { "Kind" } else { "apiVersion" };
-                return Err(Identity::Unreadable(format!("Object '{missing}' is missing in '{patched}'")));
+            let same = |found: &str, own: &str| found.is_empty() || found == own;
+            if same(api_version, &resource.api_version) && same(kind, &resource.kind) {
+                return Ok(());
             }
             let why = match roost_kinds::type_of(api_version, kind) {
                 None => format!(
@@ -313,4 +317,24 @@ fn built_in_holds(node: AnyNode<'_>) -> apply::Holds {
         AnyNode::BuiltIn(node) => roost_merge::built_in::holds(node),
         _ => apply::Holds::Anything,
     }
+}
+
+/// A patched object as stock's messages show it: the outer fields in the order of the alphabet, what is in them in the
+/// order of the Go type.
+fn show(patched: &Value, resource: &Resource) -> String {
+    let (Origin::BuiltIn(built_in, _), Some(fields)) = (&resource.origin, patched.as_object()) else {
+        return patched.to_string();
+    };
+    let parts: Vec<String> = fields
+        .iter()
+        .map(|(name, value)| {
+            let mut one = roost_object::Map::new();
+            one.insert(name.clone(), value.clone());
+            let mut text = Vec::new();
+            roost_kinds::json::write(&mut text, &Value::Object(one), built_in.ty);
+            let text = String::from_utf8_lossy(&text).into_owned();
+            text.trim_start_matches('{').strip_suffix('}').unwrap_or_default().to_owned()
+        })
+        .collect();
+    format!("{{{}}}", parts.join(","))
 }

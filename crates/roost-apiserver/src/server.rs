@@ -100,7 +100,7 @@ async fn connect(
     let _ = stream.set_nodelay(true);
     let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await else { return };
     let certificates = stream.get_ref().1.peer_certificates().map(<[_]>::to_vec).unwrap_or_default();
-    let peer = PeerCertificates(Arc::new(certificates));
+    let peer = PeerCertificates::new(certificates);
     let service = ApiService::new(cluster).map_request(move |mut request: http::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(peer.clone());
         request

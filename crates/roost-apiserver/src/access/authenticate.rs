@@ -1,9 +1,11 @@
 //! Authentication: client certificates, service-account tokens, bootstrap tokens, and nobody in particular.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use http::{Extensions, HeaderMap};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use roost_access::User;
 use roost_object::Status;
 use roost_pki::{Certificate, ClientIdentity};
@@ -11,9 +13,49 @@ use rustls_pki_types::CertificateDer;
 
 use crate::cluster::{Cluster, ClusterConfig};
 
-/// The certificates that a client showed in its TLS handshake, its own first.
+/// How long a connection's certificates are believed without another look: a signature costs more than a read.
+const BELIEVED: Duration = Duration::from_secs(10);
+
+/// The certificates that a client showed in its TLS handshake, and who they were found to stand for.
 #[derive(Clone)]
-pub struct PeerCertificates(pub Arc<Vec<CertificateDer<'static>>>);
+pub struct PeerCertificates(Arc<Peer>);
+
+struct Peer {
+    /// The client's own first.
+    chain: Vec<CertificateDer<'static>>,
+    known: Mutex<Option<Known>>,
+}
+
+struct Known {
+    user: User,
+    until: Instant,
+    expires: Timestamp,
+}
+
+impl PeerCertificates {
+    /// The certificates of one connection, the client's own first.
+    pub fn new(chain: Vec<CertificateDer<'static>>) -> PeerCertificates {
+        PeerCertificates(Arc::new(Peer { chain, known: Mutex::new(None) }))
+    }
+
+    /// Who the certificates stand for; none when there are none.
+    fn user(&self, cluster: &Cluster) -> Option<Result<User, Status>> {
+        let (leaf, rest) = self.0.chain.split_first()?;
+        let mut known = self.0.known.lock();
+        if let Some(known) = &*known
+            && Instant::now() < known.until
+            && Timestamp::now() < known.expires
+        {
+            return Some(Ok(known.user.clone()));
+        }
+        *known = None;
+        let found = by_certificate(cluster, leaf, rest);
+        Some(found.map(|(user, expires)| {
+            *known = Some(Known { user: user.clone(), until: Instant::now() + BELIEVED, expires });
+            user
+        }))
+    }
+}
 
 /// A caller in the same process, who is who they say.
 #[derive(Clone)]
@@ -35,10 +77,8 @@ impl Authenticator {
         headers: &HeaderMap,
         extensions: &Extensions,
     ) -> Result<User, Status> {
-        if let Some(PeerCertificates(chain)) = extensions.get::<PeerCertificates>()
-            && let Some((leaf, rest)) = chain.split_first()
-        {
-            return by_certificate(cluster, leaf, rest);
+        if let Some(found) = extensions.get::<PeerCertificates>().and_then(|peer| peer.user(cluster)) {
+            return found;
         }
         match bearer(headers) {
             Some(token) => by_token(cluster, token),
@@ -51,7 +91,7 @@ fn by_certificate(
     cluster: &Cluster,
     leaf: &CertificateDer<'_>,
     rest: &[CertificateDer<'static>],
-) -> Result<User, Status> {
+) -> Result<(User, Timestamp), Status> {
     let refused = |why: &dyn std::fmt::Display| {
         tracing::debug!(%why, "a client certificate was refused");
         Status::unauthorized()
@@ -65,7 +105,7 @@ fn by_certificate(
         .verify_client(&certificate, &intermediates, Timestamp::now())
         .map_err(|error| refused(&error))?;
     match ClientIdentity::of(&certificate) {
-        Ok(Some(identity)) => Ok(user_of(&identity).authenticated()),
+        Ok(Some(identity)) => Ok((user_of(&identity).authenticated(), certificate.not_after())),
         Ok(None) => Err(refused(&"it names no user")),
         Err(error) => Err(refused(&error)),
     }

@@ -36,9 +36,40 @@ pub(crate) fn list(
     format: &Format,
 ) -> Result<Response<Body>, Status> {
     let selection = Selection::parse(options, resource)?;
-    let cluster = &call.cluster;
-    let collection = resource.collection(&cluster.tenant);
-    let at = Position::of(options, cluster.store.revision())?;
+    let page = read_page(call, resource, namespace, options, &selection)?;
+    let plain = format.encoding == Encoding::Json && format.view == View::Object && !format.pretty;
+    if plain && selection.is_everything() && call.cluster.is_served_as_stored(resource) {
+        let meta = meta_of(&page, page.more, page.entries.last());
+        if let Some(answer) = write_plain(call, resource, &page, &meta)? {
+            return Ok(answer);
+        }
+    }
+    let (meta, objects) = choose(call, resource, options, &selection, &page)?;
+    present_list(call, resource, format, &meta, objects)
+}
+
+/// The objects that a list is about, in the served version.
+pub(crate) fn select(
+    call: &Call,
+    resource: &Resource,
+    namespace: &str,
+    options: &ListOptions,
+) -> Result<(ListMeta, Vec<Value>), Status> {
+    let selection = Selection::parse(options, resource)?;
+    let page = read_page(call, resource, namespace, options, &selection)?;
+    choose(call, resource, options, &selection, &page)
+}
+
+/// Reads a page of the collection at the revision that the options ask for.
+fn read_page(
+    call: &Call,
+    resource: &Resource,
+    namespace: &str,
+    options: &ListOptions,
+    selection: &Selection,
+) -> Result<Page, Status> {
+    let store = &call.cluster.store;
+    let at = Position::of(options, store.revision())?;
     let prefix = (resource.namespaced && !namespace.is_empty()).then(|| format!("{namespace}/"));
     let query = ListQuery {
         prefix: prefix.as_deref(),
@@ -46,19 +77,22 @@ pub(crate) fn list(
         limit: if selection.is_everything() { options.limit } else { 0 },
         at: at.revision,
     };
-    let page = cluster.store.list(&collection, query).map_err(|error| expired(&error, options))?;
-    let plain = format.encoding == Encoding::Json && format.view == View::Object && !format.pretty;
-    if plain && selection.is_everything() && cluster.is_served_as_stored(resource) {
-        let meta = meta_of(&page, page.more, page.entries.last());
-        if let Some(answer) = write_plain(call, resource, &page, &meta)? {
-            return Ok(answer);
-        }
-    }
+    store.list(&resource.collection(&call.cluster.tenant), query).map_err(|error| expired(&error, options))
+}
+
+/// The objects of a page that are meant, cut at the limit.
+fn choose(
+    call: &Call,
+    resource: &Resource,
+    options: &ListOptions,
+    selection: &Selection,
+    page: &Page,
+) -> Result<(ListMeta, Vec<Value>), Status> {
     let mut objects = Vec::with_capacity(page.entries.len().min(1024));
     let mut last = None;
     let mut more = page.more;
     for entry in &page.entries {
-        let object = cluster.decode_served(resource, entry)?;
+        let object = call.cluster.decode_served(resource, entry)?;
         if !selection.matches(resource, &object) {
             continue;
         }
@@ -69,11 +103,11 @@ pub(crate) fn list(
         objects.push(object);
         last = Some(entry);
     }
-    let mut meta = meta_of(&page, more, last);
+    let mut meta = meta_of(page, more, last);
     if !selection.is_everything() {
         meta.remaining = None;
     }
-    present_list(call, resource, format, &meta, objects)
+    Ok((meta, objects))
 }
 
 fn meta_of(page: &Page, more: bool, last: Option<&Entry>) -> ListMeta {

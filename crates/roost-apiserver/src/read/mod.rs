@@ -8,7 +8,6 @@ mod table;
 mod watch;
 
 pub(crate) use get::get;
-pub(crate) use list::{ListMeta, list};
-pub(crate) use selection::Selection;
+pub(crate) use list::{ListMeta, list, select};
 pub(crate) use table::{present, present_list};
 pub(crate) use watch::watch;

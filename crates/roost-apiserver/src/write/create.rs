@@ -38,6 +38,10 @@ pub(crate) async fn create_prepared(
     let mut object = object;
     let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
     admission::mutate(&attributes, &mut object).await?;
+    if !metadata_text(&object, "name").is_empty() {
+        create_named(target, &mut object, options).await?;
+        return Ok(object);
+    }
     let mut tries = 0;
     loop {
         tries += 1;
@@ -45,8 +49,7 @@ pub(crate) async fn create_prepared(
         match create_named(target, &mut attempt, options).await {
             Ok(()) => return Ok(attempt),
             Err(status) => {
-                let generated = metadata_text(&object, "name").is_empty() && status.reason == "AlreadyExists";
-                if !generated || tries >= GENERATE_NAME_TRIES {
+                if status.reason != "AlreadyExists" || tries >= GENERATE_NAME_TRIES {
                     return Err(status);
                 }
             }

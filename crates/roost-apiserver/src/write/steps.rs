@@ -236,7 +236,9 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
 }
 
 fn check_finalizers(rules: &Rules, meta: &Value, errors: &mut Errors) {
-    if rules.kind != "PodDisruptionBudget" {
+    let exempt = rules.kind == "PodDisruptionBudget"
+        || matches!(rules.group, "apiextensions.k8s.io" | "apiregistration.k8s.io");
+    if !exempt {
         roost_rules::validate_finalizers(meta, errors);
     }
 }

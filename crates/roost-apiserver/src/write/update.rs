@@ -75,8 +75,14 @@ async fn attempt(
     old: &Value,
     entry: &Entry,
 ) -> Result<Attempt, Status> {
-    let live = steps::convert_from_storage(target.resource, old.clone())?;
-    let mut new = (change.transform)(&live)?;
+    let converted;
+    let live = if target.call.cluster.is_served_as_stored(target.resource) {
+        old
+    } else {
+        converted = steps::convert_from_storage(target.resource, old.clone())?;
+        &converted
+    };
+    let mut new = (change.transform)(live)?;
     if change.kind == ChangeKind::Replace {
         check_uid(&target, &new, old)?;
     }
@@ -85,7 +91,7 @@ async fn attempt(
     if change.kind != ChangeKind::Apply {
         deduplicate_owners(&target, &mut new);
         let manager = target.call.manager_or_agent(&options.field_manager);
-        ownership::track(&target, Some(&live), &mut new, &manager);
+        ownership::track(&target, Some(live), &mut new, &manager);
     }
     let mut new = steps::convert_to_storage(target.resource, new)?;
     let attributes = Attributes { target, verb: Verb::Update, old: Some(old), dry_run: options.dry_run, deletion: None, action: None };
