@@ -76,7 +76,7 @@ async fn attempt(
     entry: &Entry,
 ) -> Result<Attempt, Status> {
     let converted;
-    let live = if target.call.cluster.is_served_as_stored(target.resource) {
+    let live = if old["apiVersion"] == *target.resource.api_version {
         old
     } else {
         converted = steps::convert_from_storage(target.resource, old.clone())?;
