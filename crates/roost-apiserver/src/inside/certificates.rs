@@ -9,11 +9,11 @@ use roost_object::{Status, Value};
 use roost_pki::{KubernetesSigner, SigningProfile};
 use serde_json::json;
 
-use crate::call::Call;
+use super::edit::{self, Object};
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::identity::parse_request;
-use crate::write::{self, CONTROLLERS, Change, ChangeKind, Target, internal_options};
+use crate::write::CONTROLLERS;
 
 /// How long certificates live when the request does not say: a year, as on stock.
 const DEFAULT_LIFETIME: SignedDuration = SignedDuration::from_hours(24 * 365);
@@ -49,18 +49,8 @@ pub(super) async fn sign(cluster: &Arc<Cluster>, name: &str) -> Result<(), Statu
         }
         Ok(next)
     };
-    let call = Call::internal(cluster);
-    let Some(resource) = cluster.storage_resource("certificates.k8s.io", "certificatesigningrequests") else {
-        return Ok(());
-    };
-    let target = Target { call: &call, resource: &resource, namespace: "", name, subresource: "status" };
-    match write::update(target, Change { kind: ChangeKind::Patch, transform: &transform, create: false }, &internal_options(CONTROLLERS))
-        .await
-    {
-        Ok(_) => Ok(()),
-        Err(status) if status.code == 404 => Ok(()),
-        Err(status) => Err(status),
-    }
+    let object = Object::of_cluster("certificates.k8s.io", "certificatesigningrequests", name);
+    edit::change(cluster, object, "status", CONTROLLERS, &transform).await
 }
 
 fn issue(cluster: &Cluster, request: &Value, signer: KubernetesSigner) -> Result<String, String> {

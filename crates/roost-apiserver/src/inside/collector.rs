@@ -4,17 +4,23 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use roost_object::{Status, Value};
+use roost_store::ListQuery;
 
 use super::graph::{FOREGROUND, Graph, ORPHAN, ObjectId};
-use super::queue::Queue;
-use super::{Task, metadata::OwnerReference};
+use super::metadata::{Metadata, OwnerReference};
+use super::record::{self, Subject};
+use super::{Inside, Task};
 use crate::call::Call;
 use crate::cluster::Cluster;
 use crate::options::{DeleteOptions, Propagation};
 use crate::resource::Resource;
 use crate::write::{self, CONTROLLERS, Change, ChangeKind, Target, finalizers, internal_options, metadata_text};
 
+/// The component that the events name.
+const COMPONENT: &str = "garbage-collector-controller";
+
 /// What has become of an owner.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Owner {
     /// It is there.
     Solid,
@@ -22,44 +28,52 @@ enum Owner {
     Waiting,
     /// It is gone, or was never there.
     Absent,
+    /// It is of a kind that nobody serves: nothing can be said.
+    Unresolved,
+    /// It lives in a namespace and the dependent in none: nothing can be said, and never will.
+    OutOfReach,
 }
 
 /// Deletes an object whose owners are all gone or waiting; drops references to those that are gone when others stay.
-pub(super) async fn check_owners(cluster: &Arc<Cluster>, graph: &Mutex<Graph>, id: &ObjectId) -> Result<(), Status> {
+pub(super) async fn check_owners(cluster: &Arc<Cluster>, inside: &Inside, id: &ObjectId) -> Result<(), Status> {
     let Some(resource) = cluster.storage_resource(id.collection.group(), id.collection.resource()) else {
         return Ok(());
     };
     let call = Call::internal(cluster);
     let (namespace, name) = split(&resource, &id.name);
     let target = Target { call: &call, resource: &resource, namespace, name, subresource: "" };
-    let Some((object, _)) = target.read()? else { return Ok(()) };
-    if object["metadata"].get("deletionTimestamp").is_some() && !finalizers(&object).contains(&FOREGROUND) {
+    let Some((object, entry)) = target.read()? else { return Ok(()) };
+    if object["metadata"].get("deletionTimestamp").is_some() {
+        if finalizers(&object).contains(&FOREGROUND) {
+            inside.queue.add(&cluster.tenant, Task::ReleaseDependents(id.clone()));
+        }
         return Ok(());
     }
     let owners = references(&object);
-    if owners.is_empty() {
-        return Ok(());
-    }
-    let (mut solid, mut waiting, mut absent) = (0, 0, Vec::new());
-    for owner in &owners {
-        match state_of(cluster, owner, namespace) {
-            Owner::Solid => solid += 1,
-            Owner::Waiting => waiting += 1,
-            Owner::Absent => absent.push(owner.uid.clone()),
+    let states: Vec<Owner> = owners.iter().map(|owner| state_of(cluster, &inside.graph, owner, namespace)).collect();
+    for (owner, state) in owners.iter().zip(&states) {
+        if matches!(state, Owner::Absent | Owner::OutOfReach) {
+            report_foreign_owner(cluster, inside, &target, &object, owner).await;
         }
     }
-    if solid > 0 {
-        if absent.is_empty() && waiting == 0 {
-            return Ok(());
-        }
-        return drop_references(target, cluster, namespace).await;
-    }
-    if waiting == 0 && absent.is_empty() {
+    let any = |wanted: Owner| states.contains(&wanted);
+    if any(Owner::Unresolved) {
+        inside.graph.lock().set_unresolved(id);
         return Ok(());
     }
-    let has_dependents = !graph.lock().dependents(metadata_text(&object, "uid")).is_empty();
+    if any(Owner::OutOfReach) || !(any(Owner::Absent) || any(Owner::Waiting)) {
+        return Ok(());
+    }
+    if any(Owner::Solid) {
+        return drop_references(target, cluster, &inside.graph).await;
+    }
+    let (has_dependents, one_waits) = inside.graph.lock().dependents_of(metadata_text(&object, "uid"));
     let own = finalizers(&object);
-    let propagation = if waiting > 0 && has_dependents {
+    let propagation = if any(Owner::Waiting) && has_dependents {
+        if one_waits {
+            // Each would wait for the other.
+            unblock_owners(target).await?;
+        }
         Propagation::Foreground
     } else if own.contains(&ORPHAN) {
         Propagation::Orphan
@@ -68,27 +82,86 @@ pub(super) async fn check_owners(cluster: &Arc<Cluster>, graph: &Mutex<Graph>, i
     } else {
         Propagation::Background
     };
+    let unblocked = any(Owner::Waiting) && has_dependents && one_waits;
     let options = DeleteOptions {
         uid: Some(metadata_text(&object, "uid").to_owned()),
+        // The owners that were judged must be those it has when it goes.
+        resource_version: (!unblocked).then(|| entry.modified.to_string()),
         propagation: Some(propagation),
         ..DeleteOptions::default()
     };
     match write::delete(target, &options).await {
         Ok(_) => Ok(()),
-        Err(status) if status.code == 404 || status.code == 409 => Ok(()),
+        Err(status) if status.code == 404 => Ok(()),
         Err(status) => Err(status),
     }
 }
 
-/// Removes the references to owners that are not solid.
-async fn drop_references(target: Target<'_>, cluster: &Arc<Cluster>, namespace: &str) -> Result<(), Status> {
+/// Tells of an owner that is there, but in another namespace than its dependent says.
+async fn report_foreign_owner(
+    cluster: &Arc<Cluster>,
+    inside: &Inside,
+    target: &Target<'_>,
+    object: &Value,
+    owner: &OwnerReference,
+) {
+    if inside.graph.lock().is_gone(&owner.uid) || !lives_elsewhere(cluster, owner) {
+        return;
+    }
+    let namespace = target.namespace;
+    let subject = Subject {
+        api_version: &target.resource.api_version,
+        kind: &target.resource.kind,
+        namespace,
+        name: target.name,
+        uid: metadata_text(object, "uid"),
+    };
+    let OwnerReference { api_version, kind, name, uid, .. } = owner;
+    let message = format!(
+        "ownerRef [{api_version}/{kind}, namespace: {namespace}, name: {name}, uid: {uid}] does not exist in namespace {}",
+        roost_object::field::quote(namespace)
+    );
+    record::event(cluster, &subject, record::WARNING, "OwnerRefInvalidNamespace", &message, COMPONENT).await;
+}
+
+/// Whether an owner is found in some namespace.
+fn lives_elsewhere(cluster: &Cluster, owner: &OwnerReference) -> bool {
+    let Some(resource) = cluster.resource_of_kind(&owner.api_version, &owner.kind) else { return false };
+    if !resource.namespaced {
+        return false;
+    }
+    let collection = resource.collection(&cluster.tenant);
+    let Ok(page) = cluster.store.list(&collection, ListQuery::default()) else { return false };
+    page.entries.iter().filter(|entry| split(&resource, &entry.name).1 == owner.name).any(|entry| {
+        let id = ObjectId { collection: collection.clone(), name: Arc::clone(&entry.name) };
+        Metadata::read(cluster, &id, &entry.value).is_some_and(|metadata| metadata.uid == owner.uid)
+    })
+}
+
+/// Lets an object's owners go before it.
+async fn unblock_owners(target: Target<'_>) -> Result<(), Status> {
     let transform = |live: &Value| {
+        let mut next = live.clone();
+        for reference in next["metadata"]["ownerReferences"].as_array_mut().into_iter().flatten() {
+            if reference["blockOwnerDeletion"] == true {
+                reference["blockOwnerDeletion"] = false.into();
+            }
+        }
+        Ok(next)
+    };
+    update(target, &transform).await
+}
+
+/// Removes the references to owners that are not solid.
+async fn drop_references(target: Target<'_>, cluster: &Arc<Cluster>, graph: &Mutex<Graph>) -> Result<(), Status> {
+    let transform = |live: &Value| {
+        let state = |reference| state_of(cluster, graph, &read_reference(reference), target.namespace);
         let mut next = live.clone();
         let kept: Vec<Value> = live["metadata"]["ownerReferences"]
             .as_array()
             .into_iter()
             .flatten()
-            .filter(|reference| matches!(state_of(cluster, &read_reference(reference), namespace), Owner::Solid))
+            .filter(|reference| !matches!(state(reference), Owner::Absent | Owner::Waiting))
             .cloned()
             .collect();
         set_references(&mut next, kept);
@@ -115,12 +188,7 @@ async fn forget_owner(cluster: &Arc<Cluster>, id: &ObjectId, uid: &str) -> Resul
 }
 
 /// Lets an object go that waits for its dependents, once none stands in its way.
-pub(super) async fn release_dependents(
-    cluster: &Arc<Cluster>,
-    graph: &Mutex<Graph>,
-    queue: &Queue,
-    id: &ObjectId,
-) -> Result<(), Status> {
+pub(super) async fn release_dependents(cluster: &Arc<Cluster>, inside: &Inside, id: &ObjectId) -> Result<(), Status> {
     let Some(resource) = cluster.storage_resource(id.collection.group(), id.collection.resource()) else {
         return Ok(());
     };
@@ -133,7 +201,7 @@ pub(super) async fn release_dependents(
     }
     let own = finalizers(&object);
     let uid = metadata_text(&object, "uid").to_owned();
-    let dependents = graph.lock().dependents(&uid);
+    let dependents = inside.graph.lock().dependents(&uid);
     if own.contains(&ORPHAN) {
         for dependent in &dependents {
             forget_owner(cluster, dependent, &uid).await?;
@@ -148,7 +216,7 @@ pub(super) async fn release_dependents(
         return remove_finalizer(target, FOREGROUND).await;
     }
     for dependent in dependents {
-        queue.add(&cluster.tenant, Task::CheckOwners(dependent));
+        inside.queue.add(&cluster.tenant, Task::CheckOwners(dependent));
     }
     Ok(())
 }
@@ -156,7 +224,7 @@ pub(super) async fn release_dependents(
 /// Whether a dependent is there and holds up its owner.
 fn blocks(cluster: &Cluster, id: &ObjectId, owner: &str) -> bool {
     let Some(entry) = cluster.store.get(&id.collection, &id.name) else { return false };
-    super::metadata::Metadata::read(cluster, id, &entry.value).is_some_and(|metadata| {
+    Metadata::read(cluster, id, &entry.value).is_some_and(|metadata| {
         metadata
             .owner_references
             .iter()
@@ -190,11 +258,13 @@ async fn update(target: Target<'_>, transform: write::Transform<'_>) -> Result<(
 }
 
 /// What has become of an owner: looked up by name, known by uid.
-fn state_of(cluster: &Cluster, owner: &OwnerReference, namespace: &str) -> Owner {
+fn state_of(cluster: &Cluster, graph: &Mutex<Graph>, owner: &OwnerReference, namespace: &str) -> Owner {
     let Some(resource) = cluster.resource_of_kind(&owner.api_version, &owner.kind) else {
-        // A kind that nobody serves any more cannot be looked up: its objects are not declared dead.
-        return Owner::Solid;
+        return if graph.lock().is_gone(&owner.uid) { Owner::Absent } else { Owner::Unresolved };
     };
+    if resource.namespaced && namespace.is_empty() {
+        return Owner::OutOfReach;
+    }
     let Some(object) = cluster.find(&resource.group, &resource.plural, namespace, &owner.name) else {
         return Owner::Absent;
     };

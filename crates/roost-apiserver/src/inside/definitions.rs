@@ -6,12 +6,13 @@ use roost_object::{Status, Value};
 use roost_store::ListQuery;
 
 use super::collector::split;
+use super::edit::{self, Object};
 use crate::after::{CLEANUP, set_condition};
 use crate::call::Call;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::options::DeleteOptions;
-use crate::write::{self, CONTROLLERS, Change, ChangeKind, Target, finalizers, internal_options, metadata_text};
+use crate::write::{self, CONTROLLERS, Target, finalizers, metadata_text};
 
 /// Deletes the objects of a definition, then lets it go.
 pub(super) async fn end(cluster: &Arc<Cluster>, name: &str) -> Result<(), Status> {
@@ -64,16 +65,8 @@ async fn change(
     subresource: &str,
     transform: write::Transform<'_>,
 ) -> Result<(), Status> {
-    let call = Call::internal(cluster);
-    let Some(resource) = cluster.storage_resource("apiextensions.k8s.io", "customresourcedefinitions") else {
-        return Ok(());
-    };
-    let target = Target { call: &call, resource: &resource, namespace: "", name, subresource };
-    match write::update(target, Change { kind: ChangeKind::Patch, transform, create: false }, &internal_options(CONTROLLERS)).await {
-        Ok(_) => Ok(()),
-        Err(status) if status.code == 404 => Ok(()),
-        Err(status) => Err(status),
-    }
+    let object = Object::of_cluster("apiextensions.k8s.io", "customresourcedefinitions", name);
+    edit::change(cluster, object, subresource, CONTROLLERS, transform).await
 }
 
 /// Deletes what can be deleted and counts what stays.

@@ -1,5 +1,7 @@
 //! The few fields of an object that the inside controllers go by, read without building the whole tree.
 
+use std::collections::HashMap;
+
 use bytes::Bytes;
 use serde::Deserialize;
 
@@ -36,16 +38,44 @@ struct Object {
     metadata: Metadata,
 }
 
+/// What a Secret is for.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Purpose {
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    metadata: Annotated,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Annotated {
+    annotations: HashMap<String, String>,
+}
+
+impl Purpose {
+    /// Reads what a stored Secret is for.
+    pub(crate) fn read(cluster: &Cluster, id: &ObjectId, bytes: &Bytes) -> Option<Purpose> {
+        serde_json::from_slice(open(cluster, id, bytes)?.json()).ok()
+    }
+
+    /// An annotation; empty when it is not there.
+    pub(crate) fn annotation(&self, name: &str) -> &str {
+        self.metadata.annotations.get(name).map_or("", String::as_str)
+    }
+}
+
+fn open(cluster: &Cluster, id: &ObjectId, bytes: &Bytes) -> Option<Stored> {
+    if id.collection.group().is_empty() && id.collection.resource() == "secrets" {
+        let secrets = cluster.storage_resource("", "secrets")?;
+        return cluster.open_bytes(&secrets, &id.name, bytes).ok();
+    }
+    Stored::new(bytes.clone()).ok()
+}
+
 impl Metadata {
     /// Reads the metadata of stored bytes; none for what is not an object.
     pub(crate) fn read(cluster: &Cluster, id: &ObjectId, bytes: &Bytes) -> Option<Metadata> {
-        let sealed = id.collection.group().is_empty() && id.collection.resource() == "secrets";
-        let stored = if sealed {
-            let secrets = cluster.storage_resource("", "secrets")?;
-            cluster.open_bytes(&secrets, &id.name, bytes).ok()?
-        } else {
-            Stored::new(bytes.clone()).ok()?
-        };
-        serde_json::from_slice::<Object>(stored.json()).ok().map(|object| object.metadata)
+        serde_json::from_slice::<Object>(open(cluster, id, bytes)?.json()).ok().map(|object| object.metadata)
     }
 }

@@ -1,29 +1,42 @@
 //! The controllers inside: what every cluster needs to be one. One reader of the store's log serves all tenants.
 //!
 //! The reader turns each change into [`Task`]s: small, repeatable pieces of work that look at the objects as they are
-//! now. A task that fails is tried again later; a task that finds nothing to do costs a look. Nothing is kept between
-//! runs but the graph of owners, which is read anew from the store at every start.
+//! now. A task that fails is tried again later; a task that finds nothing to do costs a look. What is due by the clock
+//! waits in one set of timers. Nothing is kept between runs: the graph of owners and the health of nodes are read anew
+//! from the store at every start.
 
+mod account_tokens;
+mod api_services;
 mod certificates;
 mod collector;
 mod definitions;
+mod edit;
+mod expiry;
 mod graph;
 mod metadata;
 mod namespaces;
+mod nodes;
+mod observe;
 mod queue;
+mod record;
 mod roles;
+mod timers;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
 use roost_object::Status;
-use roost_store::{Event, ListQuery};
+use roost_store::ListQuery;
 
 use crate::cluster::Cluster;
 use crate::engine::Engine;
 use graph::{Graph, ObjectId};
-use metadata::Metadata;
+use nodes::Nodes;
 use queue::Queue;
+use timers::Timers;
+
+pub(crate) use api_services::built_in as built_in_api_services;
 
 /// Work on one object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -40,127 +53,137 @@ pub(crate) enum Task {
     EndDefinition(String),
     /// Sign an approved certificate request.
     SignCertificate(String),
+    /// Delete a certificate request that nobody needs any more.
+    ExpireRequest(String),
+    /// Delete a bootstrap token whose time has come.
+    ExpireToken(String),
+    /// Delete the events whose time has come.
+    ExpireEvents,
     /// Gather the rules of cluster roles that are made of others.
     AggregateRoles,
     /// Count anew what a namespace uses of its quotas.
     RefreshQuotas(String),
+    /// Fill a Secret that holds a token of a service account.
+    FillAccountToken { namespace: String, name: String },
+    /// Delete the tokens of a service account that is gone.
+    EndAccountTokens { namespace: String, account: String, uid: String },
+    /// Take a Secret that is gone off the list of its service account.
+    UnlistAccountToken { namespace: String, account: String, secret: String },
+    /// Show the groups that definitions bring.
+    RegisterGroups,
+    /// Look whether a node answers.
+    CheckNode(String),
+    /// Tell of a node that came or went.
+    AnnounceNode { name: String, uid: String, came: bool },
+    /// Say of all pods of a node that they are not ready.
+    MarkPods(String),
+    /// Look whether a pod has come to a node that does not answer.
+    CheckPod { namespace: String, name: String },
+}
+
+/// What the reader of the log and the tasks share.
+struct Inside {
+    graph: Mutex<Graph>,
+    nodes: Mutex<Nodes>,
+    queue: Queue,
+    timers: Timers,
+    /// Namespaces and definitions that wait for their content to go, as the tasks that let them go.
+    ending: Mutex<HashSet<(String, Task)>>,
 }
 
 /// Follows the log and does what follows from it.
 pub(crate) async fn run(engine: Arc<Engine>) {
-    let graph = Arc::new(Mutex::new(Graph::default()));
-    let queue = Queue::new();
+    let inside = Arc::new(Inside {
+        graph: Mutex::default(),
+        nodes: Mutex::default(),
+        queue: Queue::new(),
+        timers: Timers::new(),
+        ending: Mutex::default(),
+    });
     let worker = {
-        let (engine, graph, queue) = (Arc::clone(&engine), Arc::clone(&graph), queue.clone());
-        queue.clone().work(move |tenant, task| {
-            let (engine, graph, queue) = (Arc::clone(&engine), Arc::clone(&graph), queue.clone());
+        let (engine, inside) = (Arc::clone(&engine), Arc::clone(&inside));
+        inside.queue.clone().work(move |tenant, task| {
+            let (engine, inside) = (Arc::clone(&engine), Arc::clone(&inside));
             async move {
                 match engine.cluster(&tenant) {
-                    Some(cluster) => perform(&cluster, &graph, &queue, task).await,
+                    Some(cluster) => perform(&cluster, &inside, task).await,
                     None => Ok(()),
                 }
             }
         })
     };
-    tokio::join!(worker, follow(&engine, &graph, &queue));
+    tokio::join!(worker, inside.timers.run(&inside.queue), follow(&engine, &inside));
 }
 
 /// Reads the state once, then every change; starts over when the log has run ahead.
-async fn follow(engine: &Arc<Engine>, graph: &Mutex<Graph>, queue: &Queue) {
+async fn follow(engine: &Arc<Engine>, inside: &Inside) {
     loop {
         let start = engine.store.revision();
         let Ok(mut cursor) = engine.store.watch_all(start) else { continue };
-        *graph.lock() = Graph::default();
+        *inside.graph.lock() = Graph::default();
+        inside.ending.lock().clear();
         for tenant in engine.store.tenants() {
-            for collection in engine.store.collections(&tenant) {
-                let Ok(page) = engine.store.list(&collection, ListQuery::default()) else { continue };
-                for entry in &page.entries {
-                    let id = ObjectId { collection: collection.clone(), name: Arc::clone(&entry.name) };
-                    observe(engine, graph, queue, id, Some(&entry.value), None);
-                }
-                tokio::task::yield_now().await;
-            }
+            scan(engine, inside, &tenant).await;
         }
-        while let Ok(events) = cursor.next().await {
-            for event in events {
-                follow_event(engine, graph, queue, &event);
+        loop {
+            tokio::select! {
+                events = cursor.next() => {
+                    let Ok(events) = events else { break };
+                    for event in events {
+                        observe::event(engine, inside, &event);
+                    }
+                }
+                tenants = engine.arrivals() => {
+                    for tenant in tenants {
+                        scan(engine, inside, &tenant).await;
+                    }
+                }
             }
         }
         tracing::warn!("the log ran ahead of the inside controllers; they start over");
     }
 }
 
-fn follow_event(engine: &Arc<Engine>, graph: &Mutex<Graph>, queue: &Queue, event: &Event) {
-    if event.drops_tenant() {
-        graph.lock().forget_tenant(event.collection.tenant());
-        return;
-    }
-    let id = ObjectId { collection: event.collection.clone(), name: Arc::clone(&event.name) };
-    observe(engine, graph, queue, id, event.value.as_ref(), event.previous.as_ref());
-}
-
-/// Turns one object, as it is or was, into tasks.
-fn observe(
-    engine: &Arc<Engine>,
-    graph: &Mutex<Graph>,
-    queue: &Queue,
-    id: ObjectId,
-    value: Option<&bytes::Bytes>,
-    previous: Option<&bytes::Bytes>,
-) {
-    let tenant = id.collection.tenant().to_owned();
-    let Some(cluster) = engine.cluster(&tenant) else { return };
-    let Some(metadata) = value.or(previous).and_then(|bytes| Metadata::read(&cluster, &id, bytes)) else { return };
-    let alive = value.is_some();
-    let owner_tasks = graph.lock().observe(&id, &metadata, alive);
-    let kind_tasks = tasks_of(&id, &metadata, alive);
-    let quota_tasks = quota_task(&cluster, &id, &metadata, alive);
-    for task in owner_tasks.into_iter().chain(kind_tasks).chain(quota_tasks) {
-        queue.add(&tenant, task);
+/// Takes in all objects of a tenant.
+async fn scan(engine: &Arc<Engine>, inside: &Inside, tenant: &str) {
+    let Some(cluster) = engine.cluster(tenant) else { return };
+    for collection in engine.store.collections(tenant) {
+        let Ok(page) = engine.store.list(&collection, ListQuery::default()) else { continue };
+        for entry in &page.entries {
+            let id = ObjectId { collection: collection.clone(), name: Arc::clone(&entry.name) };
+            observe::found(&cluster, inside, id, &entry.value);
+        }
+        tokio::task::yield_now().await;
     }
 }
 
-/// The tasks that come from what kind of object it is.
-fn tasks_of(id: &ObjectId, metadata: &Metadata, alive: bool) -> Option<Task> {
-    let name = || metadata.name.clone();
-    match (id.collection.group(), id.collection.resource()) {
-        ("", "namespaces") if alive && metadata.deletion_timestamp.is_some() => Some(Task::EndNamespace(name())),
-        ("", "namespaces") if alive => Some(Task::FillNamespace(name())),
-        ("", "serviceaccounts") if !alive && metadata.name == "default" => {
-            Some(Task::FillNamespace(metadata.namespace.clone()))
-        }
-        ("", "configmaps") if metadata.name == namespaces::ROOT_AUTHORITY => {
-            Some(Task::FillNamespace(metadata.namespace.clone()))
-        }
-        ("apiextensions.k8s.io", "customresourcedefinitions") if alive && metadata.deletion_timestamp.is_some() => {
-            Some(Task::EndDefinition(name()))
-        }
-        ("certificates.k8s.io", "certificatesigningrequests") if alive => Some(Task::SignCertificate(name())),
-        ("rbac.authorization.k8s.io", "clusterroles") => Some(Task::AggregateRoles),
-        _ => None,
-    }
-}
-
-/// What changes without a charge: a quota itself, objects that went, pods that ended, claims that grew.
-fn quota_task(cluster: &Cluster, id: &ObjectId, metadata: &Metadata, alive: bool) -> Option<Task> {
-    let changes = match (id.collection.group(), id.collection.resource()) {
-        ("", "resourcequotas" | "pods" | "services" | "persistentvolumeclaims") => true,
-        ("", "events") => false,
-        _ => !alive,
-    };
-    (changes && !metadata.namespace.is_empty() && cluster.has_quotas(&metadata.namespace))
-        .then(|| Task::RefreshQuotas(metadata.namespace.clone()))
-}
-
-async fn perform(cluster: &Arc<Cluster>, graph: &Mutex<Graph>, queue: &Queue, task: Task) -> Result<(), Status> {
+async fn perform(cluster: &Arc<Cluster>, inside: &Inside, task: Task) -> Result<(), Status> {
     match task {
         Task::FillNamespace(name) => namespaces::fill(cluster, &name).await,
         Task::EndNamespace(name) => namespaces::end(cluster, &name).await,
-        Task::CheckOwners(id) => collector::check_owners(cluster, graph, &id).await,
-        Task::ReleaseDependents(id) => collector::release_dependents(cluster, graph, queue, &id).await,
+        Task::CheckOwners(id) => collector::check_owners(cluster, inside, &id).await,
+        Task::ReleaseDependents(id) => collector::release_dependents(cluster, inside, &id).await,
         Task::EndDefinition(name) => definitions::end(cluster, &name).await,
         Task::SignCertificate(name) => certificates::sign(cluster, &name).await,
+        Task::ExpireRequest(name) => expiry::expire_request(cluster, inside, &name).await,
+        Task::ExpireToken(name) => expiry::expire_token(cluster, inside, &name).await,
+        Task::ExpireEvents => expiry::expire_events(cluster, inside).await,
         Task::AggregateRoles => roles::aggregate(cluster).await,
         Task::RefreshQuotas(namespace) => crate::admission::refresh_quotas(cluster, &namespace).await,
+        Task::FillAccountToken { namespace, name } => account_tokens::fill(cluster, &namespace, &name).await,
+        Task::EndAccountTokens { namespace, account, uid } => {
+            account_tokens::end(cluster, &namespace, &account, &uid).await
+        }
+        Task::UnlistAccountToken { namespace, account, secret } => {
+            account_tokens::unlist(cluster, &namespace, &account, &secret).await
+        }
+        Task::RegisterGroups => api_services::register(cluster).await,
+        Task::CheckNode(name) => nodes::check(cluster, inside, &name).await,
+        Task::AnnounceNode { name, uid, came } => {
+            nodes::announce(cluster, &name, &uid, came).await;
+            Ok(())
+        }
+        Task::MarkPods(node) => nodes::mark_pods(cluster, &node).await,
+        Task::CheckPod { namespace, name } => nodes::check_pod(cluster, &namespace, &name).await,
     }
 }

@@ -2,9 +2,11 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use parking_lot::Mutex;
 use roost_object::Status;
 use tokio::sync::Notify;
@@ -34,11 +36,14 @@ struct State {
     known: HashMap<Key, Entry>,
 }
 
+#[derive(Default)]
 struct Entry {
     /// Whether it is in work, and so must be done once more when it is asked for again.
     in_work: bool,
     again: bool,
     failures: u32,
+    /// Whether it waits after a failure.
+    asleep: bool,
 }
 
 impl Queue {
@@ -49,17 +54,32 @@ impl Queue {
 
     /// Asks for a task. A task that waits already is not added twice; one in work is done once more.
     pub(super) fn add(&self, tenant: &str, task: Task) {
-        let key = (tenant.to_owned(), task);
+        self.ask((tenant.to_owned(), task), false);
+    }
+
+    /// Asks for a task, also when it waits after a failure: what it waited for may have come.
+    pub(super) fn hurry(&self, tenant: &str, task: Task) {
+        self.ask((tenant.to_owned(), task), true);
+    }
+
+    fn ask(&self, key: Key, wake: bool) {
         let mut state = self.state.lock();
         match state.known.get_mut(&key) {
-            Some(entry) => entry.again |= entry.in_work,
-            None => {
-                state.known.insert(key.clone(), Entry { in_work: false, again: false, failures: 0 });
+            Some(entry) if entry.asleep && wake => {
+                entry.asleep = false;
                 state.waiting.push_back(key);
-                drop(state);
-                self.changed.notify_one();
+            }
+            Some(entry) => {
+                entry.again |= entry.in_work;
+                return;
+            }
+            None => {
+                state.known.insert(key.clone(), Entry::default());
+                state.waiting.push_back(key);
             }
         }
+        drop(state);
+        self.changed.notify_one();
     }
 
     /// Works until dropped.
@@ -72,14 +92,17 @@ impl Queue {
         loop {
             while running.len() < MAX_IN_WORK {
                 let Some(key) = self.take() else { break };
-                let work = perform(key.0.clone(), key.1.clone());
-                running.spawn(async move { (key, work.await) });
+                let work = AssertUnwindSafe(perform(key.0.clone(), key.1.clone())).catch_unwind();
+                running.spawn(async move {
+                    let outcome = work.await.unwrap_or_else(|_| Err(Status::internal("the task broke off")));
+                    (key, outcome)
+                });
             }
             tokio::select! {
                 () = self.changed.notified() => {}
                 Some(done) = running.join_next(), if !running.is_empty() => match done {
                     Ok((key, outcome)) => self.finish(key, outcome),
-                    Err(error) => tracing::error!(%error, "a task of the inside controllers broke off"),
+                    Err(error) => tracing::error!(%error, "a task of the inside controllers was cancelled"),
                 },
             }
         }
@@ -110,15 +133,36 @@ impl Queue {
             Err(status) => {
                 entry.again = false;
                 entry.failures += 1;
+                entry.asleep = true;
                 let wait = FIRST_WAIT.saturating_mul(1 << entry.failures.min(16)).min(LONGEST_WAIT);
                 tracing::debug!(tenant = key.0, task = ?key.1, %status, "a task failed and is tried again");
-                let queue = self.clone();
+                let (queue, failures) = (self.clone(), entry.failures);
                 tokio::spawn(async move {
                     tokio::time::sleep(wait).await;
-                    queue.state.lock().waiting.push_back(key);
-                    queue.changed.notify_one();
+                    queue.wake(key, failures);
                 });
             }
         }
+    }
+
+    /// Ends the wait that followed a failure, unless something else ended it before.
+    fn wake(&self, key: Key, failures: u32) {
+        let mut state = self.state.lock();
+        let Some(entry) = state.known.get_mut(&key) else { return };
+        if !entry.asleep || entry.failures != failures {
+            return;
+        }
+        entry.asleep = false;
+        state.waiting.push_back(key);
+        drop(state);
+        self.changed.notify_one();
+    }
+
+    /// Takes everything out.
+    #[cfg(test)]
+    pub(super) fn drain(&self) -> Vec<Key> {
+        let mut state = self.state.lock();
+        state.known.clear();
+        state.waiting.drain(..).collect()
     }
 }

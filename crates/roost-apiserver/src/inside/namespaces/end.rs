@@ -1,0 +1,220 @@
+//! How a namespace ends: its pods first, then everything else, and it says what it waits for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use roost_object::{Status, Value};
+use roost_store::{Collection, ListQuery};
+use serde_json::json;
+
+use crate::call::Call;
+use crate::clock;
+use crate::cluster::Cluster;
+use crate::inside::collector::split;
+use crate::inside::edit::{self, Object};
+use crate::options::{DeleteOptions, Propagation};
+use crate::resource::Resource;
+use crate::write::{self, CONTROLLERS, Target, finalizers, metadata_text};
+
+/// What is left in a namespace that is going.
+#[derive(Default)]
+struct Remains {
+    /// How many objects of each resource.
+    resources: BTreeMap<String, usize>,
+    /// How many objects wait for each finalizer.
+    finalizers: BTreeMap<String, usize>,
+    /// What could not be deleted, and why.
+    failures: Vec<String>,
+}
+
+/// Deletes everything in a namespace, says what is left, and lets the namespace go when nothing is.
+pub(in crate::inside) async fn end(cluster: &Arc<Cluster>, name: &str) -> Result<(), Status> {
+    let Some(namespace) = cluster.find("", "namespaces", "", name) else { return Ok(()) };
+    let held = namespace["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
+    if namespace["metadata"].get("deletionTimestamp").is_none() || !held {
+        return Ok(());
+    }
+    let mut remains = Remains::default();
+    // Pods go first, so that none outlives what guards it, such as network policies.
+    delete_all(cluster, &namespace, &Collection::new(&cluster.tenant, "", "pods"), &mut remains).await;
+    let pods_left = !remains.resources.is_empty();
+    if pods_left {
+        // What pods wait for, nobody lists, as nothing else was looked at yet.
+        let seen = Remains { failures: std::mem::take(&mut remains.failures), ..Remains::default() };
+        report(cluster, name, &seen).await?;
+    } else {
+        for collection in cluster.store.collections(&cluster.tenant) {
+            if (collection.group(), collection.resource()) != ("", "pods") {
+                delete_all(cluster, &namespace, &collection, &mut remains).await;
+            }
+        }
+        report(cluster, name, &remains).await?;
+    }
+    if pods_left || !remains.resources.is_empty() || !remains.failures.is_empty() {
+        return Err(Status::internal(format!("namespace {name} still has content")));
+    }
+    let transform = |live: &Value| {
+        let mut next = live.clone();
+        let finalizers = live["spec"]["finalizers"].as_array().into_iter().flatten();
+        let kept: Vec<Value> = finalizers.filter(|finalizer| *finalizer != "kubernetes").cloned().collect();
+        if kept.is_empty() {
+            next["spec"] = json!({});
+        } else {
+            next["spec"]["finalizers"] = kept.into();
+        }
+        Ok(next)
+    };
+    edit::change(cluster, Object::of_cluster("", "namespaces", name), "finalize", CONTROLLERS, &transform).await
+}
+
+/// Deletes a namespace's objects of one resource.
+async fn delete_all(cluster: &Arc<Cluster>, namespace: &Value, collection: &Collection, remains: &mut Remains) {
+    let Some(resource) = cluster.storage_resource(collection.group(), collection.resource()) else { return };
+    if !resource.namespaced {
+        return;
+    }
+    let name = metadata_text(namespace, "name");
+    let prefix = format!("{name}/");
+    let query = ListQuery { prefix: Some(&prefix), ..ListQuery::default() };
+    let Ok(page) = cluster.store.list(collection, query) else { return };
+    let call = Call::internal(cluster);
+    let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
+    let (mut left, mut held, mut patience) = (0, false, 0);
+    let mut failure = None;
+    for entry in &page.entries {
+        let (namespace, name) = split(&resource, &entry.name);
+        let target = Target { call: &call, resource: &resource, namespace, name, subresource: "" };
+        match write::delete(target, &options).await {
+            Ok(deletion) if deletion.immediate => {}
+            Ok(deletion) => {
+                left += 1;
+                patience = patience.max(grace(&resource, &deletion.object));
+                for finalizer in finalizers(&deletion.object) {
+                    held = true;
+                    *remains.finalizers.entry(finalizer.to_owned()).or_default() += 1;
+                }
+            }
+            Err(status) if status.code == 404 => {}
+            Err(status) => {
+                left += 1;
+                failure = Some(status.message);
+            }
+        }
+    }
+    if left == 0 {
+        return;
+    }
+    remains.resources.insert(format!("{}.{}", resource.plural, resource.group), left);
+    let overdue = clock::parse(metadata_text(namespace, "deletionTimestamp"))
+        .is_none_or(|since| Timestamp::now().duration_since(since).as_secs() >= patience);
+    if failure.is_none() && !held && overdue {
+        let (group, version, plural) = (&resource.group, &resource.version, &resource.plural);
+        failure = Some(format!(
+            "unexpected items still remain in namespace: {name} for gvr: {group}/{version}, Resource={plural}"
+        ));
+    }
+    remains.failures.extend(failure);
+}
+
+/// How long an object may take to end by itself: only pods do.
+fn grace(resource: &Resource, object: &Value) -> i64 {
+    let ended = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
+    if !resource.is("", "pods") || ended {
+        return 0;
+    }
+    object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(0)
+}
+
+/// Writes what is left into the namespace's conditions.
+async fn report(cluster: &Arc<Cluster>, name: &str, remains: &Remains) -> Result<(), Status> {
+    let now = clock::now_text();
+    let conditions = conditions(remains);
+    let transform = |live: &Value| {
+        let mut next = live.clone();
+        for (kind, status, reason, message) in &conditions {
+            crate::after::set_condition(&mut next, kind, status, reason, message, &now);
+        }
+        Ok(next)
+    };
+    edit::change(cluster, Object::of_cluster("", "namespaces", name), "status", CONTROLLERS, &transform).await
+}
+
+/// The conditions of a namespace that is going: type, status, reason and message.
+fn conditions(remains: &Remains) -> [(&'static str, &'static str, &'static str, String); 5] {
+    let listing = |counts: &BTreeMap<String, usize>, word: &str| {
+        let parts: Vec<String> =
+            counts.iter().map(|(name, count)| format!("{name} {word} {count} resource instances")).collect();
+        parts.join(", ")
+    };
+    let failed = match remains.failures.as_slice() {
+        [] => {
+            ("False", "ContentDeleted", "All content successfully deleted, may be waiting on finalization".to_owned())
+        }
+        failures => {
+            let mut sorted = failures.to_vec();
+            sorted.sort();
+            let words =
+                format!("Failed to delete all resource types, {} remaining: {}", sorted.len(), sorted.join(", "));
+            ("True", "ContentDeletionFailed", words)
+        }
+    };
+    let content = match listing(&remains.resources, "has") {
+        listing if listing.is_empty() => ("False", "ContentRemoved", "All content successfully removed".to_owned()),
+        listing => ("True", "SomeResourcesRemain", format!("Some resources are remaining: {listing}")),
+    };
+    let held = match listing(&remains.finalizers, "in") {
+        listing if listing.is_empty() => {
+            ("False", "ContentHasNoFinalizers", "All content-preserving finalizers finished".to_owned())
+        }
+        listing => (
+            "True",
+            "SomeFinalizersRemain",
+            format!("Some content in the namespace has finalizers remaining: {listing}"),
+        ),
+    };
+    let with = |kind, (status, reason, message)| (kind, status, reason, message);
+    [
+        (
+            "NamespaceDeletionDiscoveryFailure",
+            "False",
+            "ResourcesDiscovered",
+            "All resources successfully discovered".to_owned(),
+        ),
+        (
+            "NamespaceDeletionGroupVersionParsingFailure",
+            "False",
+            "ParsedGroupVersions",
+            "All legacy kube types successfully parsed".to_owned(),
+        ),
+        with("NamespaceDeletionContentFailure", failed),
+        with("NamespaceContentRemaining", content),
+        with("NamespaceFinalizersRemaining", held),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_namespace_says_what_it_waits_for() {
+        let counts = |list: &[(&str, usize)]| list.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
+        let remains = Remains {
+            resources: counts(&[("pods.", 2), ("deployments.apps", 1)]),
+            finalizers: counts(&[("example.com/b", 1), ("example.com/a", 2)]),
+            failures: vec!["second".to_owned(), "first".to_owned()],
+        };
+        let messages = conditions(&remains).map(|(_, status, _, message)| format!("{status}: {message}"));
+        assert_eq!(messages[2], "True: Failed to delete all resource types, 2 remaining: first, second");
+        assert_eq!(
+            messages[3],
+            "True: Some resources are remaining: deployments.apps has 1 resource instances, pods. has 2 resource instances"
+        );
+        assert_eq!(
+            messages[4],
+            "True: Some content in the namespace has finalizers remaining: example.com/a in 2 resource instances, example.com/b in 1 resource instances"
+        );
+        assert!(conditions(&Remains::default()).iter().all(|condition| condition.1 == "False"));
+    }
+}
