@@ -33,16 +33,19 @@ impl<'a> Path<'a> {
     }
 
     /// A field below this one.
+    #[must_use]
     pub fn child(&'a self, name: &'a str) -> Path<'a> {
         Path { parent: Some(self), step: Step::Child(name) }
     }
 
     /// An element of the list at this path.
+    #[must_use]
     pub fn index(&'a self, index: usize) -> Path<'a> {
         Path { parent: Some(self), step: Step::Index(index) }
     }
 
     /// An entry of the map at this path.
+    #[must_use]
     pub fn key(&'a self, key: &'a str) -> Path<'a> {
         Path { parent: Some(self), step: Step::Key(key) }
     }
