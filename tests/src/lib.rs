@@ -9,6 +9,7 @@ pub mod client;
 pub mod conformance;
 pub mod crash;
 pub mod differential;
+pub mod fuzzing;
 pub mod hostile;
 pub mod journey;
 pub mod kubeconfig;
