@@ -7,5 +7,6 @@ pub mod amounts;
 pub mod limits;
 pub mod matching;
 pub mod pod_security;
+pub mod policy;
 pub mod quota;
 pub mod webhook;

@@ -320,7 +320,8 @@ impl<'a> List<'a> {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Outcome<'a>> + '_ {
+    /// The elements, each with its own chance to fail.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Value<'a>, EvalError>> + '_ {
         (0..self.len()).filter_map(|index| self.get(index))
     }
 
