@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use roost_tests::assets::repository;
-use serde_json::Value;
 
 use crate::task::{self, TaskError};
 
@@ -19,31 +18,29 @@ pub(crate) fn violations() -> Result<Vec<String>, TaskError> {
     let text = std::fs::read_to_string(&path).map_err(|source| TaskError::File { path, source })?;
     let rules = rules_of(&text);
     let mut command = task::cargo();
-    command.args(["metadata", "--format-version", "1", "--filter-platform", "x86_64-unknown-linux-gnu", "--locked"]);
+    command.args(["tree", "--workspace", "--all-features", "--locked", "--prefix", "none", "--format", "{p}|{l}"]);
+    command.args(["--edges", "normal,build", "--target", "x86_64-unknown-linux-gnu"]);
     let output = command.output().map_err(|source| TaskError::Start { program: "cargo".to_owned(), source })?;
-    let metadata: Value = serde_json::from_slice(&output.stdout)
-        .map_err(|_| TaskError::Found(String::from_utf8_lossy(&output.stderr).into_owned()))?;
-    Ok(violations_of(&metadata, &rules))
+    if !output.status.success() {
+        return Err(TaskError::Found(String::from_utf8_lossy(&output.stderr).into_owned()));
+    }
+    Ok(violations_of(&String::from_utf8_lossy(&output.stdout), &rules))
 }
 
-fn violations_of(metadata: &Value, rules: &Rules) -> Vec<String> {
-    let used: BTreeSet<&str> =
-        metadata["resolve"]["nodes"].as_array().into_iter().flatten().filter_map(|node| node["id"].as_str()).collect();
-    let mut found = Vec::new();
-    for package in metadata["packages"].as_array().into_iter().flatten() {
-        if !package["id"].as_str().is_some_and(|id| used.contains(id)) {
-            continue;
-        }
-        let name = package["name"].as_str().unwrap_or_default();
+/// Checks lines of `name version (…)|licence`, as `cargo tree` writes them.
+fn violations_of(tree: &str, rules: &Rules) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    for (package, licence) in tree.lines().filter_map(|line| line.split_once('|')) {
+        let name = package.split_whitespace().next().unwrap_or_default();
+        let licence = licence.trim_end_matches("(*)").trim();
         if rules.banned.contains(name) {
-            found.push(format!("{name} is banned (deny.toml)"));
+            found.insert(format!("{name} is banned (deny.toml)"));
         }
-        let licence = package["license"].as_str().unwrap_or_default();
         if !is_allowed(licence, &rules.licences) {
-            found.push(format!("{name} has the licence {licence:?}, which deny.toml does not allow"));
+            found.insert(format!("{name} has the licence {licence:?}, which deny.toml does not allow"));
         }
     }
-    found
+    found.into_iter().collect()
 }
 
 /// Reads the two lists of `deny.toml` that are needed here; cargo-deny reads the rest.
@@ -109,7 +106,7 @@ fn one_of(tokens: &[&str], position: &mut usize, allowed: &BTreeSet<String>) -> 
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{is_allowed, rules_of};
+    use super::{is_allowed, rules_of, violations_of};
 
     #[test]
     fn licence_expressions() {
@@ -126,6 +123,13 @@ mod tests {
         ] {
             assert_eq!(is_allowed(expression, &allowed), fits, "{expression}");
         }
+    }
+
+    #[test]
+    fn banned_crates_and_licences_are_found() {
+        let rules = rules_of("\nallow = [\n  \"MIT\",\n]\ndeny = [\n  { crate = \"ring\" },\n]\n");
+        let tree = "a v1.0.0|MIT\nring v0.17.0|MIT\nb v1.0.0 (/x)|GPL-3.0 (*)\n";
+        assert_eq!(violations_of(tree, &rules).len(), 2);
     }
 
     #[test]
