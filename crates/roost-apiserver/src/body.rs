@@ -1,6 +1,7 @@
 //! Request bodies: read with a limit, decoded with the caller's care for unknown fields.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::pin::Pin;
 use std::time::Duration;
 
@@ -10,7 +11,6 @@ use roost_kinds::Type;
 use roost_object::field::quote;
 use roost_object::json::{self, strict_error};
 use roost_object::{GroupVersionKind, Status, Value, yaml};
-use roost_schema::MetadataError;
 
 use crate::negotiate::Encoding;
 use crate::options::FieldValidation;
@@ -193,10 +193,7 @@ impl Body<'_> {
         }
         let found = GroupVersionKind::parse(&named.api_version, &named.kind);
         if let Some(schema) = &custom.version().schema {
-            let pruned = schema.decode(&mut object).map_err(|error| match error {
-                MetadataError::Malformed(why) => self.refuse(Some(&found), &why),
-                other => self.refuse(Some(&found), &other.to_string()),
-            })?;
+            let pruned = schema.decode(&mut object).map_err(|error| self.refuse(Some(&found), &error.to_string()))?;
             findings.extend(pruned.iter().map(|field| format!("unknown field {}", quote(field))));
         }
         Ok((object, found, findings))
@@ -286,8 +283,11 @@ fn summarize(bytes: &[u8]) -> String {
         None => "<empty>".to_owned(),
         Some(b'{') => format!("{}{tail}", String::from_utf8_lossy(shown)),
         Some(_) => {
-            let hex: String = shown.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{hex}{tail}")
+            let mut hex = String::with_capacity(shown.len() * 2 + tail.len());
+            for byte in shown {
+                let _ = write!(hex, "{byte:02x}");
+            }
+            hex + tail
         }
     }
 }

@@ -47,7 +47,7 @@ fn missing(call: &Call, mut object: Value) -> Result<Option<Write>, Status> {
     if call.cluster.store.get(&target.collection(), &target.key()).is_some() {
         return Ok(None);
     }
-    object = call.cluster.fill_required(&resource, object);
+    object = resource.fill_required(object);
     write::apply_defaults(&resource, &mut object);
     write::track(&target, None, &mut object, write::API_SERVER);
     let metadata = write::metadata_mut(&mut object);

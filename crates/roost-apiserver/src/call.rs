@@ -77,6 +77,13 @@ impl Warnings {
         }
     }
 
+    /// Adds several warnings.
+    pub(crate) fn extend(&self, texts: impl IntoIterator<Item = String>) {
+        for text in texts {
+            self.add(text);
+        }
+    }
+
     /// All warnings so far.
     pub(crate) fn take(&self) -> Vec<String> {
         std::mem::take(&mut *self.0.lock())

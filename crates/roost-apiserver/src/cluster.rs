@@ -129,22 +129,6 @@ impl Cluster {
             })
     }
 
-    /// Whether the objects of a resource can be what callers see, but for the type and revision.
-    pub(crate) fn is_served_as_stored(&self, resource: &Resource) -> bool {
-        match &resource.origin {
-            Origin::BuiltIn(..) => resource.api_version == resource.storage_api_version(),
-            Origin::Custom(custom) => custom.definition.conversion == roost_schema::Conversion::None,
-        }
-    }
-
-    /// Whether one object of such a resource is: written in the served version, under the present definition.
-    pub(crate) fn is_current(&self, resource: &Resource, stored: &Stored, modified: Revision) -> bool {
-        match &resource.origin {
-            Origin::BuiltIn(..) => true,
-            Origin::Custom(custom) => stored.version() == resource.version && modified > custom.since,
-        }
-    }
-
     /// Reads an object by its coordinates, in its storage version.
     pub(crate) fn find(&self, group: &str, plural: &str, namespace: &str, name: &str) -> Option<Value> {
         let resource = self.storage_resource(group, plural)?;
@@ -208,7 +192,7 @@ impl Cluster {
     /// An entry as an object in its storage version.
     pub(crate) fn decode(&self, resource: &Resource, entry: &Entry) -> Result<Value, Status> {
         let stored = self.open(resource, entry)?;
-        let api_version = self.stored_api_version(resource, &stored);
+        let api_version = resource.stored_api_version(&stored);
         stored.decode(&api_version, &resource.kind, entry.modified).map_err(|error| Status::internal(error.to_string()))
     }
 
@@ -227,11 +211,11 @@ impl Cluster {
     ) -> Result<Value, Status> {
         let stored = self.open_bytes(resource, name, bytes)?;
         let object = stored
-            .decode(&self.stored_api_version(resource, &stored), &resource.kind, revision)
+            .decode(&resource.stored_api_version(&stored), &resource.kind, revision)
             .map_err(|error| Status::internal(error.to_string()))?;
         let mut object = convert_from_storage(resource, object)?;
         if let Origin::Custom(custom) = &resource.origin
-            && !self.is_current(resource, &stored, revision)
+            && !resource.is_current(&stored, revision)
             && let Some(schema) = &custom.version().schema
         {
             if let Some(stored) = custom.definition.version_named(stored.version()).and_then(|version| version.schema.as_ref()) {
@@ -240,23 +224,6 @@ impl Cluster {
             schema.prune(&mut object);
         }
         Ok(object)
-    }
-
-    fn stored_api_version(&self, resource: &Resource, stored: &Stored) -> String {
-        match &resource.origin {
-            Origin::BuiltIn(..) => resource.storage_api_version(),
-            Origin::Custom(_) => roost_object::group::api_version(&resource.group, stored.version()),
-        }
-    }
-
-    /// Fills in what an object of the kind always has, as Go's encoder would: for objects that were never decoded.
-    pub(crate) fn fill_required(&self, resource: &Resource, object: Value) -> Value {
-        match &resource.origin {
-            Origin::BuiltIn(built_in, _) => {
-                roost_kinds::json::decode(object.clone(), built_in.ty).map_or(object, |decoded| decoded.value)
-            }
-            Origin::Custom(_) => object,
-        }
     }
 }
 

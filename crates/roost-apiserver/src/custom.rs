@@ -29,11 +29,6 @@ impl CustomTable {
         names.sort();
         names.into_iter().flat_map(|name| self.definitions[name].iter().cloned()).collect()
     }
-
-    /// Whether any definition serves the group.
-    pub(crate) fn has_version(&self, group: &str, version: &str) -> bool {
-        self.definitions.values().flatten().any(|resource| resource.group == group && resource.version == version)
-    }
 }
 
 impl Index for CustomTable {

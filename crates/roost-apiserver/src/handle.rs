@@ -84,12 +84,15 @@ const DEPRECATED: &[(&str, &str, &str)] = &[
 ];
 
 fn warn_of_deprecation(call: &Call, resource: &Resource) {
-    match resource.as_custom() {
-        Some(custom) => custom.version().deprecated.iter().for_each(|warning| call.warnings.add(warning)),
+    let warning = match resource.as_custom() {
+        Some(custom) => custom.version().deprecated.clone(),
         None => {
             let row = DEPRECATED.iter().find(|(group, plural, _)| resource.is(group, plural));
-            row.iter().for_each(|(_, _, warning)| call.warnings.add(*warning));
+            row.map(|(_, _, warning)| (*warning).to_owned())
         }
+    };
+    if let Some(warning) = warning {
+        call.warnings.add(warning);
     }
 }
 
@@ -199,7 +202,7 @@ pub(crate) fn decode(target: &Target<'_>, body: &Bytes, options: &WriteOptions) 
         let kind = decoded.kind.group_kind();
         return Err(Status::invalid(&kind, write::metadata_text(&decoded.object, "name"), &[error]));
     }
-    decoded.warnings.into_iter().for_each(|warning| target.call.warnings.add(warning));
+    target.call.warnings.extend(decoded.warnings);
     let mut object = decoded.object;
     if let Some(fields) = object.as_object_mut() {
         fields.insert("apiVersion".into(), resource.api_version.as_str().into());

@@ -209,8 +209,6 @@ pub(crate) struct ListOptions {
     pub(crate) resource_version: String,
     /// How the revision is to be matched.
     pub(crate) resource_version_match: Option<Match>,
-    /// A stream of changes instead of a list.
-    pub(crate) watch: bool,
     /// Bookmarks may be sent.
     pub(crate) allow_bookmarks: bool,
     /// When the server ends a watch.
@@ -241,7 +239,6 @@ impl ListOptions {
                 "NotOlderThan" => Some(Match::NotOlderThan),
                 _ => None,
             },
-            watch,
             allow_bookmarks: query.flag("allowWatchBookmarks"),
             timeout_seconds: number("timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
             send_initial_events: query.get("sendInitialEvents").map(|_| query.flag("sendInitialEvents")),
@@ -249,9 +246,9 @@ impl ListOptions {
         let mut errors = Errors::new();
         let asked = query.get("resourceVersionMatch").unwrap_or_default();
         if watch {
-            options.check_watch(asked, &mut errors)
+            options.check_watch(asked, &mut errors);
         } else {
-            options.check_list(asked, &mut errors)
+            options.check_list(asked, &mut errors);
         }
         refuse("ListOptions", &errors)?;
         Ok(options)

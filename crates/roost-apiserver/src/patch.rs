@@ -102,7 +102,7 @@ impl Patch {
             _ => strategic::apply(live.clone(), self.tree.clone(), type_ref(target.resource))
                 .map_err(|error| error.status())?,
         };
-        let mut object = self.decode(target, patched, options)?;
+        let mut object = self.decode(target, &patched, options)?;
         apply_defaults(target.resource, &mut object);
         match_namespace(target, &mut object)?;
         check_name(target, &object)?;
@@ -110,10 +110,10 @@ impl Patch {
     }
 
     /// Reads the patched tree as the kind's own type.
-    fn decode(&self, target: &Target<'_>, patched: Value, options: &WriteOptions) -> Result<Value, Status> {
+    fn decode(&self, target: &Target<'_>, patched: &Value, options: &WriteOptions) -> Result<Value, Status> {
         let shown = || match self.kind {
             PatchType::Strategic => strategic::show(&self.tree),
-            _ => show(&patched, target.resource),
+            _ => show(patched, target.resource),
         };
         let refuse = |value: String, why: String| {
             let error = Error::invalid(&Path::new("patch"), value, why);
@@ -129,7 +129,7 @@ impl Patch {
             )
             .collect();
         if self.kind != PatchType::Strategic {
-            check_identity(target.resource, &patched).map_err(|error| match error {
+            check_identity(target.resource, patched).map_err(|error| match error {
                 Identity::Unreadable(why) => refuse(shown(), why),
                 Identity::Refused(status) => *status,
             })?;
@@ -162,7 +162,7 @@ impl Patch {
             }
         };
         if options.validation == FieldValidation::Warn {
-            strict.into_iter().for_each(|warning| target.call.warnings.add(warning));
+            target.call.warnings.extend(strict);
         }
         Ok(object)
     }

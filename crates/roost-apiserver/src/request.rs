@@ -60,7 +60,7 @@ impl RequestInfo {
             if rest.len() < 2 {
                 return info;
             }
-            info.verb = rest[0].to_owned();
+            rest[0].clone_into(&mut info.verb);
             info.watch_prefix = rest[0] == "watch";
             rest = &rest[1..];
         } else {
@@ -81,7 +81,7 @@ impl RequestInfo {
             info.rest = rest[3..].join("/");
         }
         if info.name.is_empty() && info.verb == "get" {
-            info.verb = if query.is_watch() { "watch" } else { "list" }.to_owned();
+            (if query.is_watch() { "watch" } else { "list" }).clone_into(&mut info.verb);
             if let Some(name) = query.get("fieldSelector").and_then(exact_name) {
                 info.name = name;
             }

@@ -13,6 +13,7 @@ use roost_schema::{Definition, SchemaRef, Version};
 use roost_store::{Collection, Revision};
 
 use crate::negotiate::{BUILT_IN, CUSTOM, Encoding};
+use crate::stored::Stored;
 
 /// A resource that requests can address.
 pub(crate) struct Resource {
@@ -171,6 +172,40 @@ impl Resource {
                 Some(schema) => AnyNode::Custom(SchemaRef(schema)),
                 None => AnyNode::Untyped,
             },
+        }
+    }
+
+    /// Whether objects can be what callers see as they are stored, but for the type and revision.
+    pub(crate) fn is_served_as_stored(&self) -> bool {
+        match &self.origin {
+            Origin::BuiltIn(..) => self.api_version == self.storage_api_version(),
+            Origin::Custom(custom) => custom.definition.conversion == roost_schema::Conversion::None,
+        }
+    }
+
+    /// Whether one such object is: written in the served version, under the present definition.
+    pub(crate) fn is_current(&self, stored: &Stored, modified: Revision) -> bool {
+        match &self.origin {
+            Origin::BuiltIn(..) => true,
+            Origin::Custom(custom) => stored.version() == self.version && modified > custom.since,
+        }
+    }
+
+    /// `apiVersion` of one object as it is stored: custom ones may be of an older storage version.
+    pub(crate) fn stored_api_version(&self, stored: &Stored) -> String {
+        match &self.origin {
+            Origin::BuiltIn(..) => self.storage_api_version(),
+            Origin::Custom(_) => group::api_version(&self.group, stored.version()),
+        }
+    }
+
+    /// Fills in what an object of the kind always has, as Go's encoder would: for objects that were never decoded.
+    pub(crate) fn fill_required(&self, object: Value) -> Value {
+        match &self.origin {
+            Origin::BuiltIn(built_in, _) => {
+                roost_kinds::json::decode(object.clone(), built_in.ty).map_or(object, |decoded| decoded.value)
+            }
+            Origin::Custom(_) => object,
         }
     }
 

@@ -25,7 +25,7 @@ use crate::respond::{self, Body};
 use crate::{clock, documents, handle};
 
 /// How long a request that is not a watch may take.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(60);
+const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A tenant's API as a `tower` service.
 #[derive(Clone)]

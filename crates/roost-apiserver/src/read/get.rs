@@ -18,7 +18,7 @@ pub(crate) fn get(target: &Target<'_>, format: &Format) -> Result<Response<Body>
     let entry = cluster.store.get(&collection, &target.key()).ok_or_else(|| target.not_found())?;
     let plain = format.encoding == Encoding::Json && format.view == View::Object && !format.pretty;
     let stored = cluster.open(resource, &entry)?;
-    if plain && cluster.is_served_as_stored(resource) && cluster.is_current(resource, &stored, entry.modified) {
+    if plain && resource.is_served_as_stored() && resource.is_current(&stored, entry.modified) {
         let mut out = BytesMut::new();
         stored.write_json(&mut out, &resource.api_version, &resource.kind, entry.modified);
         out.put_u8(b'\n');

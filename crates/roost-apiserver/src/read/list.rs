@@ -38,7 +38,7 @@ pub(crate) fn list(
     let selection = Selection::parse(options, resource)?;
     let page = read_page(call, resource, namespace, options, &selection)?;
     let plain = format.encoding == Encoding::Json && format.view == View::Object && !format.pretty;
-    if plain && selection.is_everything() && call.cluster.is_served_as_stored(resource) {
+    if plain && selection.is_everything() && resource.is_served_as_stored() {
         let meta = meta_of(&page, page.more, page.entries.last());
         if let Some(answer) = write_plain(call, resource, &page, &meta)? {
             return Ok(answer);
@@ -149,7 +149,7 @@ fn write_plain(
             out.put_u8(b',');
         }
         let stored = call.cluster.open(resource, entry)?;
-        if !call.cluster.is_current(resource, &stored, entry.modified) {
+        if !resource.is_current(&stored, entry.modified) {
             return Ok(None);
         }
         stored.write_json(&mut out, &resource.api_version, item_kind, entry.modified);

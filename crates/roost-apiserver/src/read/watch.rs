@@ -25,9 +25,9 @@ use crate::resource::Resource;
 use crate::respond::{self, Body};
 
 /// How long a watch lasts when the caller does not say: stock picks at random from half an hour up.
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(1800);
+const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
 /// How often a quiet watch is told how far it is.
-const BOOKMARK_INTERVAL: Duration = Duration::from_secs(60);
+const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 /// A bookmark is sent this long before the end, so that the next watch starts from there.
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 
@@ -87,7 +87,7 @@ pub(crate) fn watch(
     let cursor = match cluster.store.watch(&collection, start) {
         Ok(cursor) => Some(cursor),
         Err(compacted) => {
-            pending.push_back(watcher.expired(start, &compacted));
+            pending.push_back(watcher.expired(start, compacted));
             None
         }
     };
@@ -149,7 +149,7 @@ impl Streaming {
                         }
                     }
                     Err(compacted) => {
-                        let bytes = self.watcher.expired(self.sent, &compacted);
+                        let bytes = self.watcher.expired(self.sent, compacted);
                         self.cursor = None;
                         return Some(bytes);
                     }
@@ -192,7 +192,7 @@ impl Watcher {
                 (None, None) => return,
             };
             if let Ok(stored) = self.cluster.open_bytes(&self.resource, &event.name, value)
-                && self.cluster.is_current(&self.resource, &stored, event.revision)
+                && self.resource.is_current(&stored, event.revision)
             {
                 out.put_slice(b"{\"type\":\"");
                 out.put_slice(kind.as_bytes());
@@ -219,7 +219,7 @@ impl Watcher {
     fn copies(&self) -> bool {
         self.format.encoding == Encoding::Json
             && self.format.view == View::Object
-            && self.cluster.is_served_as_stored(&self.resource)
+            && self.resource.is_served_as_stored()
     }
 
     /// Writes an object in the agreed view.
@@ -244,7 +244,7 @@ impl Watcher {
         }
         let object = json!({"apiVersion": self.resource.api_version, "kind": self.resource.kind, "metadata": metadata});
         let view = match self.format.view {
-            View::Object => self.cluster.fill_required(&self.resource, object),
+            View::Object => self.resource.fill_required(object),
             View::Metadata | View::MetadataList => metadata_object(&self.format, &object),
             View::Table => {
                 let meta = json!({"resourceVersion": revision.to_string()});
@@ -256,7 +256,7 @@ impl Watcher {
     }
 
     /// The end of a watch whose changes are compacted away.
-    fn expired(&self, after: Revision, compacted: &Compacted) -> Bytes {
+    fn expired(&self, after: Revision, compacted: Compacted) -> Bytes {
         let status = Status::expired(format!("too old resource version: {after} ({})", compacted.oldest));
         let mut value = respond::status_value(&status);
         value["apiVersion"] = "v1".into();

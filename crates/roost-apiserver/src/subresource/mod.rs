@@ -69,7 +69,7 @@ pub(super) fn decode_as(
     let encoding = negotiate::body_encoding(&call.headers, negotiate::BUILT_IN)?;
     let expected = GroupVersionKind::parse(api_version, kind);
     let decoded = body::decode(bytes, encoding, &expected, options.validation, None)?;
-    decoded.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
+    call.warnings.extend(decoded.warnings);
     let mut object = decoded.object;
     if let Some(fields) = object.as_object_mut() {
         fields.insert("apiVersion".into(), api_version.into());

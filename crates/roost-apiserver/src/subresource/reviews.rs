@@ -35,8 +35,7 @@ pub(super) async fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
         "TokenReview" => {
             let review = TokenReview::new(&body, &tokens::own_audiences(cluster))?;
             let found = tokens::authenticate(cluster, review.token.expose(), &review.audiences);
-            let outcome = found.as_ref().map_err(|error| error);
-            answer["status"] = token_review_answer(outcome.map(Option::as_ref));
+            answer["status"] = token_review_answer(found.as_ref().map(Option::as_ref));
         }
         "SelfSubjectReview" => answer = self_review(&call.user, &resource.api_version, Timestamp::now()),
         "SelfSubjectRulesReview" => {

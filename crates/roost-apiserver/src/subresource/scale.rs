@@ -55,19 +55,16 @@ pub(super) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
         let served = write::convert_from_storage(resource, object)?;
         return Ok(respond::object(200, &format, &scale_of(&paths, &served)));
     }
-    let (options, change) = match info.verb.as_str() {
-        "update" => {
-            let options = WriteOptions::parse(&call.query, WriteKind::Update)?;
-            let scale = decode_as(call, bytes, "autoscaling/v1", "Scale", &options)?;
-            check_name(&target, &scale)?;
-            (options, ScaleChange::Replace(scale))
-        }
-        _ => {
-            let kind = PatchType::parse(&call.headers, resource)?;
-            let write_kind = if kind == PatchType::Apply { WriteKind::Apply } else { WriteKind::Patch };
-            let options = WriteOptions::parse(&call.query, write_kind)?;
-            (options, ScaleChange::parse(kind, bytes)?)
-        }
+    let (options, change) = if info.verb == "update" {
+        let options = WriteOptions::parse(&call.query, WriteKind::Update)?;
+        let scale = decode_as(call, bytes, "autoscaling/v1", "Scale", &options)?;
+        check_name(&target, &scale)?;
+        (options, ScaleChange::Replace(scale))
+    } else {
+        let kind = PatchType::parse(&call.headers, resource)?;
+        let write_kind = if kind == PatchType::Apply { WriteKind::Apply } else { WriteKind::Patch };
+        let options = WriteOptions::parse(&call.query, write_kind)?;
+        (options, ScaleChange::parse(kind, bytes)?)
     };
     let transform = |live: &Value| {
         let before = scale_of(&paths, live);

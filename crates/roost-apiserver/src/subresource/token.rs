@@ -48,7 +48,7 @@ pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes)
     let id = uuid::Uuid::new_v4().to_string();
     let issued =
         request.issue(&cluster.config.identity.token_issuer, &settings, target.as_ref(), node.as_ref(), id, now)?;
-    issued.warnings.into_iter().for_each(|warning| call.warnings.add(warning));
+    call.warnings.extend(issued.warnings);
     Ok(respond::object(201, &format, issued.answer.expose()))
 }
 

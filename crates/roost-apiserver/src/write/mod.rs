@@ -15,7 +15,7 @@ use roost_object::{Status, Value};
 use roost_store::{Collection, CommitError, Entry};
 
 pub(crate) use create::{create, match_namespace};
-pub(crate) use delete::{Deletion, delete};
+pub(crate) use delete::delete;
 pub(crate) use ownership::{filter, track, tracking};
 pub(crate) use steps::{apply_defaults, convert_from_storage};
 pub(crate) use update::{Change, ChangeKind, Transform, Updated, update};

@@ -176,7 +176,7 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
     match &resource.origin {
         Origin::BuiltIn(_, rules) => {
             metadata::validate(meta, resource.namespaced, |name, prefix| rules.name.check(name, prefix), &path, &mut errors);
-            check_finalizers(rules, meta, &mut errors);
+            check_finalizers(resource, meta, &mut errors);
             (rules.validate)(object, &mut errors);
             refuse(resource, object, &errors)?;
             warn(target, rules, object);
@@ -186,7 +186,7 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
             let rule = NameRule::Subdomain;
             metadata::validate(meta, resource.namespaced, |name, prefix| rule.check(name, prefix), &path, &mut errors);
             let outcome = custom.version().validate_create(object, errors);
-            outcome.warnings.into_iter().for_each(|warning| target.call.warnings.add(warning));
+            target.call.warnings.extend(outcome.warnings);
             refuse(resource, object, &outcome.errors)
         }
     }
@@ -205,7 +205,7 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
             // Stock checks metadata once for all kinds and once more with the kind's own rules, and reports both.
             metadata::validate_update(meta, old_meta, &path, &mut errors);
             metadata::validate_update(meta, old_meta, &path, &mut errors);
-            check_finalizers(rules, meta, &mut errors);
+            check_finalizers(resource, meta, &mut errors);
             match target.subresource {
                 "status" => (rules.validate_status_update)(new, old, &mut errors),
                 "approval" => certificate::validate_update(new, old, Part::Approval, &mut errors),
@@ -229,15 +229,15 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
             } else {
                 version.validate_update(new, old, errors)
             };
-            outcome.warnings.into_iter().for_each(|warning| target.call.warnings.add(warning));
+            target.call.warnings.extend(outcome.warnings);
             refuse(resource, new, &outcome.errors)
         }
     }
 }
 
-fn check_finalizers(rules: &Rules, meta: &Value, errors: &mut Errors) {
-    let exempt = rules.kind == "PodDisruptionBudget"
-        || matches!(rules.group, "apiextensions.k8s.io" | "apiregistration.k8s.io");
+fn check_finalizers(resource: &Resource, meta: &Value, errors: &mut Errors) {
+    let exempt = resource.kind == "PodDisruptionBudget"
+        || matches!(resource.group.as_str(), "apiextensions.k8s.io" | "apiregistration.k8s.io");
     if !exempt {
         roost_rules::validate_finalizers(meta, errors);
     }
@@ -246,7 +246,7 @@ fn check_finalizers(rules: &Rules, meta: &Value, errors: &mut Errors) {
 fn warn(target: &Target<'_>, rules: &Rules, object: &Value) {
     let mut warnings = Vec::new();
     (rules.warnings)(object, &mut warnings);
-    warnings.into_iter().for_each(|warning| target.call.warnings.add(warning));
+    target.call.warnings.extend(warnings);
 }
 
 fn refuse(resource: &Resource, object: &Value, errors: &[Error]) -> Result<(), Status> {
