@@ -1,6 +1,6 @@
 //! What a run of the suite found, in words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::table::{Explanation, Sequence};
@@ -89,6 +89,8 @@ impl fmt::Display for Verdict {
 pub struct Summary {
     /// One for each sequence, in the order of the table.
     pub verdicts: Vec<Verdict>,
+    /// The sequences that are known to differ still.
+    pub open: BTreeSet<String>,
 }
 
 impl Summary {
@@ -97,9 +99,20 @@ impl Summary {
         self.verdicts.iter().filter(|verdict| verdict.differences.is_empty()).count()
     }
 
-    /// How many have a difference without a reason.
+    /// How many have a difference without a reason that nobody knew of.
     pub fn failed(&self) -> usize {
-        self.verdicts.iter().filter(|verdict| verdict.failed()).count()
+        self.verdicts.iter().filter(|verdict| verdict.failed() && !self.open.contains(&verdict.name)).count()
+    }
+
+    /// How many differ still, as is known.
+    pub fn still_open(&self) -> usize {
+        self.verdicts.iter().filter(|verdict| verdict.failed() && self.open.contains(&verdict.name)).count()
+    }
+
+    /// The sequences that are listed as open but do not differ any more.
+    pub fn closed(&self) -> impl Iterator<Item = &str> {
+        let passed = self.verdicts.iter().filter(|verdict| !verdict.failed());
+        passed.map(|verdict| verdict.name.as_str()).filter(|name| self.open.contains(*name))
     }
 
     /// How many have only differences with a reason.
@@ -127,10 +140,11 @@ impl fmt::Display for Summary {
         let different: usize = self.verdicts.iter().map(|verdict| verdict.differences.len()).sum();
         write!(
             formatter,
-            "{} passed, {} failed, {} explained ({} of {compared} answers equal)",
+            "{} passed, {} failed, {} explained, {} open ({} of {compared} answers equal)",
             self.passed(),
             self.failed(),
             self.explained(),
+            self.still_open(),
             compared - different,
         )
     }

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 use super::execution::{ENDED, Exchange, Execution};
 use super::report::{Summary, Verdict};
 use super::substitution::Variables;
-use super::table::{self, Explanation, Sequence, TableError};
+use super::table::{self, Explanation, Sequence, Table, TableError};
 use crate::assets::repository;
 use crate::client::{Call, Client, ClientError};
 use crate::pki::{PkiError, signing_request};
@@ -91,7 +91,7 @@ pub fn directory() -> PathBuf {
 
 /// Runs all sequences that fit and compares.
 pub async fn run(servers: Servers, options: Options) -> Result<Summary, SuiteError> {
-    let (mut sequences, explanations) = table::read(&directory())?;
+    let Table { mut sequences, explanations, open } = table::read(&directory())?;
     if let Some(filter) = &options.filter {
         sequences.retain(|sequence| {
             filter.split(',').any(|part| sequence.name.contains(part) || sequence.area.contains(part))
@@ -121,7 +121,7 @@ pub async fn run(servers: Servers, options: Options) -> Result<Summary, SuiteErr
     }
     judged.sort_by_key(|(index, _)| *index);
     verdicts.extend(judged.into_iter().map(|(_, verdict)| verdict));
-    Ok(Summary { verdicts })
+    Ok(Summary { verdicts, open })
 }
 
 struct Context {

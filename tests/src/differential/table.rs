@@ -1,6 +1,6 @@
 //! The table of request sequences: its format and how it is read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -268,8 +268,19 @@ pub struct Explanation {
     pub reason: String,
 }
 
+/// What the files of a directory say.
+#[derive(Debug, Default)]
+pub struct Table {
+    /// The sequences.
+    pub sequences: Vec<Sequence>,
+    /// Differences that stay, each with its reason.
+    pub explanations: Vec<Explanation>,
+    /// Sequences that still differ and should not.
+    pub open: BTreeSet<String>,
+}
+
 /// Reads all files of a directory.
-pub fn read(directory: &Path) -> Result<(Vec<Sequence>, Vec<Explanation>), TableError> {
+pub fn read(directory: &Path) -> Result<Table, TableError> {
     let failed = |path: &Path, source| TableError::Read { path: path.to_owned(), source };
     let mut paths: Vec<PathBuf> = std::fs::read_dir(directory)
         .map_err(|source| failed(directory, source))?
@@ -277,19 +288,18 @@ pub fn read(directory: &Path) -> Result<(Vec<Sequence>, Vec<Explanation>), Table
         .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
         .collect();
     paths.sort();
-    let mut sequences = Vec::new();
-    let mut explanations = Vec::new();
+    let mut table = Table::default();
     for path in paths {
         let text = std::fs::read_to_string(&path).map_err(|source| failed(&path, source))?;
         let area = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
-        if area == "explained" {
-            explanations = parse(&path, &text)?;
-        } else {
-            sequences.extend(adopt(parse(&path, &text)?, &area));
+        match area.as_str() {
+            "explained" => table.explanations = parse(&path, &text)?,
+            "open" => table.open = parse(&path, &text)?,
+            _ => table.sequences.extend(adopt(parse(&path, &text)?, &area)),
         }
     }
-    check(directory, &sequences)?;
-    Ok((sequences, explanations))
+    check(directory, &table.sequences)?;
+    Ok(table)
 }
 
 fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, TableError> {
@@ -314,7 +324,7 @@ fn adopt(file: File, area: &str) -> Vec<Sequence> {
 
 fn check(directory: &Path, sequences: &[Sequence]) -> Result<(), TableError> {
     let wrong = |reason: String| Err(TableError::Format { path: directory.to_owned(), reason });
-    let mut seen = std::collections::BTreeSet::new();
+    let mut seen = BTreeSet::new();
     for sequence in sequences {
         let name = &sequence.name;
         if !seen.insert(name) {
