@@ -12,7 +12,7 @@ use roost_object::{Status, Value};
 use roost_store::{Collection, Entry, ListQuery, Revision, Store};
 use tokio::sync::Notify;
 
-use crate::access::{Authenticator, Authorizer};
+use crate::access::Authorizer;
 use crate::custom::CustomTable;
 use crate::derived::Derived;
 use crate::resource::{Origin, Resource};
@@ -40,7 +40,6 @@ pub struct Cluster {
     pub(crate) store: Store,
     pub(crate) config: ClusterConfig,
     pub(crate) definitions: Derived<CustomTable>,
-    pub(crate) authenticator: Authenticator,
     pub(crate) authorizer: Authorizer,
     pub(crate) policies: crate::admission::Policies,
     pub(crate) flow: crate::flow::FlowControl,
@@ -59,7 +58,6 @@ impl Cluster {
         let collection = |group: &str, plural: &str| Collection::new(tenant, group, plural);
         Arc::new(Cluster {
             definitions: Derived::new([collection("apiextensions.k8s.io", "customresourcedefinitions")]),
-            authenticator: Authenticator::new(tenant, &config),
             authorizer: Authorizer::new(tenant),
             policies: crate::admission::Policies::new(tenant),
             flow: crate::flow::FlowControl::new(tenant),

@@ -58,7 +58,7 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
                 return Ok(if CHECKS.contains(&check) { respond::bytes(200, "text/plain; charset=utf-8", "ok") } else { not_found_page() });
             }
             if let Some(rest) = path.strip_prefix("/openapi/") {
-                return crate::openapi::answer(call, rest);
+                return Ok(crate::openapi::answer(call, rest));
             }
             let extra = custom_resources(cluster);
             let document_at = match path.trim_start_matches('/').split('/').collect::<Vec<_>>().as_slice() {

@@ -84,12 +84,11 @@ const DEPRECATED: &[(&str, &str, &str)] = &[
 ];
 
 fn warn_of_deprecation(call: &Call, resource: &Resource) {
-    let warning = match resource.as_custom() {
-        Some(custom) => custom.version().deprecated.clone(),
-        None => {
-            let row = DEPRECATED.iter().find(|(group, plural, _)| resource.is(group, plural));
-            row.map(|(_, _, warning)| (*warning).to_owned())
-        }
+    let warning = if let Some(custom) = resource.as_custom() {
+        custom.version().deprecated.clone()
+    } else {
+        let row = DEPRECATED.iter().find(|(group, plural, _)| resource.is(group, plural));
+        row.map(|(_, _, warning)| (*warning).to_owned())
     };
     if let Some(warning) = warning {
         call.warnings.add(warning);

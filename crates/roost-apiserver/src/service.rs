@@ -15,7 +15,7 @@ use http_body_util::BodyExt as _;
 use roost_access::{Attributes, ResourceAttributes, User, impersonation};
 use roost_object::Status;
 
-use crate::access::InProcess;
+use crate::access::{self, InProcess};
 use crate::body;
 use crate::call::{Annotations, Call, Warnings};
 use crate::cluster::Cluster;
@@ -125,7 +125,7 @@ where
 {
     let user = match parts.extensions.get::<InProcess>() {
         Some(InProcess(user)) => user.clone(),
-        None => cluster.authenticator.authenticate(cluster, &parts.headers, &parts.extensions)?,
+        None => access::authenticate(cluster, &parts.headers, &parts.extensions)?,
     };
     let user = match impersonate(cluster, user, &parts.headers, info, account) {
         Ok(user) => user,

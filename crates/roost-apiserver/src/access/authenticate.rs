@@ -11,7 +11,7 @@ use roost_object::Status;
 use roost_pki::{Certificate, ClientIdentity};
 use rustls_pki_types::CertificateDer;
 
-use crate::cluster::{Cluster, ClusterConfig};
+use crate::cluster::Cluster;
 
 /// How long a connection's certificates are believed without another look: a signature costs more than a read.
 const BELIEVED: Duration = Duration::from_secs(10);
@@ -61,29 +61,14 @@ impl PeerCertificates {
 #[derive(Clone)]
 pub struct InProcess(pub User);
 
-/// The authenticator of one tenant.
-pub(crate) struct Authenticator {}
-
-impl Authenticator {
-    /// An authenticator; what it believes lies in the tenant's identity.
-    pub(crate) fn new(_tenant: &str, _config: &ClusterConfig) -> Authenticator {
-        Authenticator {}
+/// Who sent a request. Without any credential that is nobody in particular; a bad one is refused.
+pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap, extensions: &Extensions) -> Result<User, Status> {
+    if let Some(found) = extensions.get::<PeerCertificates>().and_then(|peer| peer.user(cluster)) {
+        return found;
     }
-
-    /// Who sent a request. Without any credential that is nobody in particular; a bad one is refused.
-    pub(crate) fn authenticate(
-        &self,
-        cluster: &Cluster,
-        headers: &HeaderMap,
-        extensions: &Extensions,
-    ) -> Result<User, Status> {
-        if let Some(found) = extensions.get::<PeerCertificates>().and_then(|peer| peer.user(cluster)) {
-            return found;
-        }
-        match bearer(headers) {
-            Some(token) => by_token(cluster, token),
-            None => Ok(User::anonymous()),
-        }
+    match bearer(headers) {
+        Some(token) => by_token(cluster, token),
+        None => Ok(User::anonymous()),
     }
 }
 

@@ -3,6 +3,6 @@
 mod authenticate;
 mod authorize;
 
-pub(crate) use authenticate::Authenticator;
+pub(crate) use authenticate::authenticate;
 pub use authenticate::{InProcess, PeerCertificates};
 pub(crate) use authorize::Authorizer;
