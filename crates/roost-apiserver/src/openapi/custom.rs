@@ -41,15 +41,11 @@ impl Definitions {
         let mut kinds = Vec::with_capacity(resources.len());
         for resource in resources {
             let Some(custom) = resource.as_custom() else { continue };
-            let definition = match definitions.get(custom.name.as_str()) {
-                Some(definition) => Arc::clone(definition),
-                None => {
-                    let Some(found) = cluster.find(GROUP, PLURAL, "", &custom.name) else { continue };
-                    let found = Arc::new(found);
-                    definitions.insert(&custom.name, Arc::clone(&found));
-                    found
-                }
+            let known = definitions.get(custom.name.as_str()).cloned();
+            let Some(definition) = known.or_else(|| cluster.find(GROUP, PLURAL, "", &custom.name).map(Arc::new)) else {
+                continue;
             };
+            definitions.insert(&custom.name, Arc::clone(&definition));
             kinds.push((Arc::clone(resource), definition));
         }
         Self { kinds }

@@ -14,6 +14,9 @@ use super::words::Words;
 /// The hashes of the built-in documents that were written so far: a few kilobytes for all of them.
 static BUILT_IN: LazyLock<Mutex<HashMap<String, String>>> = LazyLock::new(Mutex::default);
 
+/// Held while all documents are written, so that a crowd of first callers has them written once.
+static WRITING: Mutex<()> = Mutex::new(());
+
 /// The hash of some parts, in the form that stock gives hashes.
 pub(super) fn of<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> String {
     let mut context = Context::new(&SHA512);
@@ -40,6 +43,7 @@ pub(super) fn of_built_in(name: &str) -> Option<String> {
 
 /// The hashes of all built-in documents.
 pub(super) fn of_all_built_in() -> BTreeMap<String, String> {
+    let _writing = WRITING.lock();
     let mut words = None;
     let mut hashes = BTreeMap::new();
     for name in openapi::names() {
@@ -58,6 +62,6 @@ pub(super) fn of_all_built_in() -> BTreeMap<String, String> {
 /// The hash of the document about everything, with the hashes of the documents about custom kinds.
 pub(super) fn of_everything(custom: &[(String, String)]) -> String {
     let built_in = of_all_built_in();
-    let parts = built_in.iter().map(|(name, hash)| (name, hash)).chain(custom.iter().map(|(name, hash)| (name, hash)));
+    let parts = built_in.iter().chain(custom.iter().map(|(name, hash)| (name, hash)));
     of(parts.flat_map(|(name, hash)| [name.as_bytes(), hash.as_bytes()]))
 }

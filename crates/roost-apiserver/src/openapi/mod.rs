@@ -6,6 +6,8 @@
 mod custom;
 mod hashes;
 mod recent;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::io::Write as _;
@@ -24,7 +26,6 @@ use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use jiff::{Timestamp, ToSpan as _};
 use roost_kinds::openapi::{self, Format};
-use roost_object::Status;
 use serde_json::json;
 
 use crate::call::Call;
@@ -40,9 +41,9 @@ pub(crate) use words::description;
 static WRITTEN: LazyLock<Timestamp> = LazyLock::new(Timestamp::now);
 
 /// Answers a request below `/openapi/`; the rest of its path comes without a slash at the end.
-pub(crate) fn answer(call: &Call, rest: &str) -> Result<Response<Body>, Status> {
+pub(crate) fn answer(call: &Call, rest: &str) -> Response<Body> {
     let exact = !call.info.path.ends_with('/');
-    Ok(match rest {
+    match rest {
         "v2" if exact => second_generation(call),
         "v3" if exact => index(call),
         _ if rest == "v3" || rest.starts_with("v3/") => {
@@ -50,7 +51,7 @@ pub(crate) fn answer(call: &Call, rest: &str) -> Result<Response<Body>, Status> 
             third_generation(call, name).unwrap_or_else(|| empty(404))
         }
         _ => not_found_page(),
-    })
+    }
 }
 
 /// The list of all documents with their hashes.

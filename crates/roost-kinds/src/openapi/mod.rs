@@ -16,6 +16,8 @@ mod protobuf_v3;
 mod render;
 mod route;
 mod schema;
+#[cfg(test)]
+mod tests;
 mod versions;
 
 pub use custom::CustomKind;
