@@ -32,8 +32,8 @@ const INSIDE_CONTROLLERS: &[&str] = &[
     "token-cleaner-controller",
 ];
 
-/// The addresses of Services, the same on both sides; kubeadm's default.
-pub const SERVICE_CIDR: &str = "10.96.0.0/12";
+/// The addresses of Services, the same on both sides.
+pub const SERVICE_CIDR: &str = "10.96.0.0/16";
 
 /// The issuer of service account tokens, the same on both sides; kubeadm's default.
 pub const SERVICE_ACCOUNT_ISSUER: &str = "https://kubernetes.default.svc.cluster.local";
