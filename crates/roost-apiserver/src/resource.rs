@@ -265,7 +265,8 @@ fn rules_of(resource: &roost_kinds::Resource) -> &'static Rules {
     if resource.group == definitions.group && resource.kind == definitions.kind {
         return definitions;
     }
-    roost_rules::of(resource.group, resource.kind)
+    crate::admission::rules_of(resource.group, resource.kind)
+        .unwrap_or_else(|| roost_rules::of(resource.group, resource.kind))
 }
 
 /// The schema of any resource, as merging sees it.

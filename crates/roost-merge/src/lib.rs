@@ -11,6 +11,7 @@ pub mod json_patch;
 mod last_applied;
 pub mod managed;
 pub mod merge_patch;
+pub mod overlay;
 mod patch_error;
 pub mod scale;
 pub mod strategic;

@@ -9,8 +9,10 @@ mod limits;
 mod pod_defaults;
 mod pod_security;
 mod policies;
+mod policy;
 mod priority;
 mod quota;
+mod registration;
 mod request;
 mod runtime_class;
 mod service_account;
@@ -21,6 +23,7 @@ mod webhook;
 use roost_object::{Status, Value};
 
 pub(crate) use policies::Policies;
+pub(crate) use registration::rules_of;
 pub(crate) use quota::{Admitted, refresh as refresh_quotas};
 
 use crate::options::DeleteOptions;
@@ -81,17 +84,31 @@ impl Attributes<'_> {
 /// Completes an object before it is validated.
 pub(crate) async fn mutate(attributes: &Attributes<'_>, object: &mut Value) -> Result<(), Status> {
     let exempt = attributes.is_exempt();
-    let mut rounds = webhook::Rounds::default();
+    let mut rounds = Rounds::default();
     loop {
         complete(attributes, object).await?;
-        if exempt {
+        if exempt || !rounds.run(attributes, object).await? {
             return Ok(());
         }
-        webhook::mutate(attributes, object, &mut rounds).await?;
-        if rounds.second || !rounds.changed {
-            return Ok(());
-        }
-        rounds.second = true;
+    }
+}
+
+/// The rounds of mutations by policies and webhooks: a second one when the first changed something.
+#[derive(Default)]
+struct Rounds {
+    policies: policy::Rounds,
+    webhooks: webhook::Rounds,
+    second: bool,
+}
+
+impl Rounds {
+    /// Runs a round; says whether there has to be another one.
+    async fn run(&mut self, attributes: &Attributes<'_>, object: &mut Value) -> Result<bool, Status> {
+        let mut changed = policy::mutate(attributes, object, &mut self.policies, self.second)?;
+        changed |= webhook::mutate(attributes, object, &mut self.webhooks, self.second).await?;
+        let again = changed && !self.second;
+        self.second = true;
+        Ok(again)
     }
 }
 
@@ -123,17 +140,16 @@ pub(crate) async fn admit(
     if target.resource.namespaced && !target.namespace.is_empty() && metadata_text(sent, "namespace").is_empty() {
         crate::write::metadata_mut(sent).insert("namespace".into(), target.namespace.into());
     }
-    let mut rounds = webhook::Rounds::default();
+    let mut rounds = Rounds::default();
     loop {
         lifecycle::check(&attributes, sent)?;
         crate::node::restrict(&attributes, Some(sent))?;
         topology::complete_binding(&attributes, sent);
-        webhook::mutate(&attributes, sent, &mut rounds).await?;
-        if rounds.second || !rounds.changed {
+        if !rounds.run(&attributes, sent).await? {
             break;
         }
-        rounds.second = true;
     }
+    policy::validate(&attributes, sent)?;
     webhook::validate(&attributes, sent).await
 }
 
@@ -144,7 +160,7 @@ pub(crate) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Res
         lifecycle::check(attributes, object)?;
         if !exempt {
             crate::node::restrict(attributes, None)?;
-            webhook::mutate(attributes, &mut Value::Null, &mut webhook::Rounds::default()).await?;
+            Rounds::default().run(attributes, &mut Value::Null).await?;
         }
     }
     limits::check(attributes, object)?;
@@ -157,6 +173,7 @@ pub(crate) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Res
     crate::escalation::check(attributes, object)?;
     topology::check_resize(attributes, object)?;
     if !exempt {
+        policy::validate(attributes, object)?;
         webhook::validate(attributes, object).await?;
     }
     quota::charge(attributes, object).await

@@ -7,6 +7,7 @@ use roost_object::Value;
 use roost_store::Collection;
 
 use super::index::{ByNamespace, Classes, Namespace, Namespaces, StoredQuota};
+use super::policy::PolicyTable;
 use super::quota::Turns;
 use super::webhook::Webhooks;
 use crate::cluster::Cluster;
@@ -26,6 +27,7 @@ pub(crate) struct Policies {
     runtime_classes: Derived<Classes>,
     storage_classes: Derived<Classes>,
     ingress_classes: Derived<Classes>,
+    pub(super) policies: Derived<PolicyTable>,
     pub(super) webhooks: Derived<Webhooks>,
     /// Connections to webhooks.
     pub(crate) connections: Pool,
@@ -44,6 +46,7 @@ impl Policies {
             runtime_classes: Derived::new(collection("node.k8s.io", "runtimeclasses")),
             storage_classes: Derived::new(collection("storage.k8s.io", "storageclasses")),
             ingress_classes: Derived::new(collection("networking.k8s.io", "ingressclasses")),
+            policies: Derived::new(PolicyTable::SOURCES.map(|plural| Collection::new(tenant, REGISTRATION, plural))),
             webhooks: Derived::new(Webhooks::SOURCES.map(|plural| Collection::new(tenant, REGISTRATION, plural))),
             connections: Pool::default(),
         }

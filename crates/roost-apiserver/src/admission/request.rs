@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use roost_admission::matching::{Equivalent, Subject};
+use roost_admission::webhook::{Review, ReviewVersion, review as review_of};
 use roost_object::{Map, Status, Value, group};
 
 use super::{Attributes, Verb};
@@ -17,6 +18,15 @@ const SCALE: [&str; 3] = ["autoscaling", "v1", "Scale"];
 
 /// Group, version and kind.
 pub(super) type Kind = [String; 3];
+
+/// How a webhook or policy sees a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Invocation {
+    /// Group, version and plural under which its rule matched.
+    pub(super) resource: [String; 3],
+    /// Group, version and kind of the objects that it is told about.
+    pub(super) kind: Kind,
+}
 
 impl Attributes<'_> {
     /// `CREATE`, `UPDATE` or `DELETE`.
@@ -70,6 +80,48 @@ impl Attributes<'_> {
             None => [group, version, kind],
         };
         kind.map(str::to_owned)
+    }
+
+    /// How a write is seen by a rule that matched it, or the same objects under another name.
+    pub(super) fn invocation(&self, other: Option<&Equivalent>) -> Invocation {
+        let text = |[a, b, c]: [&str; 3]| [a.to_owned(), b.to_owned(), c.to_owned()];
+        match other {
+            None => {
+                let subject = self.subject();
+                Invocation {
+                    resource: text([subject.group, subject.version, subject.resource]),
+                    kind: self.kind(),
+                }
+            }
+            Some(other) => Invocation {
+                resource: text([&other.group, &other.version, &other.resource]),
+                kind: self.kind_as(&other.group, &other.version, &other.kind),
+            },
+        }
+    }
+
+    /// The request as a review has it, but without the objects.
+    pub(super) fn request(&self, invocation: &Invocation) -> Value {
+        let subject = self.subject();
+        let kind = self.kind();
+        let review = Review {
+            version: ReviewVersion::V1,
+            uid: "",
+            kind: invocation.kind.each_ref().map(String::as_str),
+            resource: invocation.resource.each_ref().map(String::as_str),
+            subresource: subject.subresource,
+            request_kind: kind.each_ref().map(String::as_str),
+            request_resource: [subject.group, subject.version, subject.resource],
+            name: subject.name,
+            namespace: subject.namespace,
+            operation: subject.operation,
+            user: self.target.call.user.to_object(),
+            object: Value::Null,
+            old_object: Value::Null,
+            dry_run: self.dry_run,
+            options: self.options(),
+        };
+        review_of(review)["request"].take()
     }
 
     /// The versions and groups under which the same objects are served, this one among them.

@@ -7,7 +7,7 @@ use roost_object::{Status, Value};
 
 use super::super::Attributes;
 use super::decode_base64;
-use super::select::Invocation;
+use super::super::request::Invocation;
 use crate::outgoing::{Caller, post, read_object};
 
 /// How long a webhook may take that does not say.

@@ -7,16 +7,13 @@ use roost_object::{Status, Value, json};
 
 use super::super::Attributes;
 use super::call::{Objects, Refusal, ask};
-use super::select::{Invocation, select};
+use super::super::request::Invocation;
+use super::select::select;
 use super::{MUTATING, Webhooks};
 
-/// Which round of mutations it is, and what the first one left to do.
+/// What the first round of mutations left to do.
 #[derive(Default)]
 pub(in super::super) struct Rounds {
-    /// Whether everything runs for the second and last time.
-    pub(in super::super) second: bool,
-    /// Whether something was changed, so that there has to be a second round.
-    pub(in super::super) changed: bool,
     called: BTreeSet<String>,
     again: BTreeSet<String>,
     last: Option<Value>,
@@ -29,31 +26,33 @@ impl Rounds {
     }
 }
 
-/// Has all webhooks that a write concerns change the object. For a delete there is none to change.
+/// Has all webhooks that a write concerns change the object; says whether one did. For a delete there is none to change.
 pub(in super::super) async fn mutate(
     attributes: &Attributes<'_>,
     object: &mut Value,
     rounds: &mut Rounds,
-) -> Result<(), Status> {
+    second: bool,
+) -> Result<bool, Status> {
     let cluster = &attributes.target.call.cluster;
     let Some(webhooks) = cluster.policies.webhooks.read(&cluster.store, |hooks: &mut Webhooks| hooks.list(MUTATING))
     else {
-        return Ok(());
+        return Ok(false);
     };
-    if rounds.second && rounds.last.as_ref() != Some(object) {
+    let mut any = false;
+    if second && rounds.last.as_ref() != Some(object) {
         rounds.call_again();
     }
     for (index, webhook) in webhooks.iter().enumerate() {
         let Some(invocation) = select(attributes, webhook, object)? else { continue };
-        if rounds.second && !rounds.again.contains(&webhook.id) {
+        if second && !rounds.again.contains(&webhook.id) {
             continue;
         }
         let outcome = apply(attributes, webhook, &invocation, object).await;
         let changed = matches!(outcome, Ok(true));
-        annotate(attributes, webhook, rounds.second, index, changed);
+        annotate(attributes, webhook, second, index, changed);
         if changed {
             rounds.call_again();
-            rounds.changed = true;
+            any = true;
         }
         if webhook.reinvoked {
             rounds.called.insert(webhook.id.clone());
@@ -62,7 +61,7 @@ pub(in super::super) async fn mutate(
             Ok(_) => {}
             Err(Refusal::Call(why)) if webhook.fails_open => {
                 tracing::warn!(webhook = webhook.name, why, "a webhook could not be asked; the write goes on");
-                let round = i32::from(rounds.second);
+                let round = i32::from(second);
                 let key = format!("failed-open.mutation.webhook.admission.k8s.io/round_{round}_index_{index}");
                 attributes.target.call.annotations.add(key, webhook.name.as_str());
             }
@@ -70,7 +69,7 @@ pub(in super::super) async fn mutate(
         }
     }
     rounds.last = Some(object.clone());
-    Ok(())
+    Ok(any)
 }
 
 fn annotate(attributes: &Attributes<'_>, webhook: &Webhook, second: bool, index: usize, mutated: bool) {

@@ -1,24 +1,18 @@
 //! Which webhooks a write concerns.
 
 use roost_admission::matching::{Match, Selection, find};
-use roost_admission::webhook::Webhook;
+use roost_admission::policy::Verdict;
 use roost_object::{GroupResource, Status, Value};
 
-use super::super::request::Kind;
+use super::super::policy::{Caller, Objects};
+use super::super::request::Invocation;
 use super::super::{Attributes, Verb};
-
-/// How a webhook is to be asked about a write.
-pub(super) struct Invocation {
-    /// Group, version and plural under which its rule matched.
-    pub(super) resource: [String; 3],
-    /// Group, version and kind of the objects that it is sent.
-    pub(super) kind: Kind,
-}
+use super::Hook;
 
 /// Whether a webhook is asked, and how.
 pub(super) fn select(
     attributes: &Attributes<'_>,
-    webhook: &Webhook,
+    webhook: &Hook,
     object: &Value,
 ) -> Result<Option<Invocation>, Status> {
     let in_namespace = matches_namespace(attributes, &webhook.namespaces, object);
@@ -34,20 +28,23 @@ pub(super) fn select(
     let Some(found) = find(&webhook.rules, &subject, equivalents.as_deref()) else { return Ok(None) };
     in_namespace?;
     by_labels?;
-    let text = |[a, b, c]: [&str; 3]| [a.to_owned(), b.to_owned(), c.to_owned()];
-    Ok(Some(match found {
-        Match::Exact => Invocation {
-            resource: text([subject.group, subject.version, subject.resource]),
-            kind: attributes.kind(),
-        },
-        Match::As(place) => {
-            let other = &equivalents.as_deref().unwrap_or_default()[place];
-            Invocation {
-                resource: text([&other.group, &other.version, &other.resource]),
-                kind: attributes.kind_as(&other.group, &other.version, &other.kind),
-            }
+    let place = match found {
+        Match::Exact => None,
+        Match::As(place) => equivalents.as_deref().and_then(|all| all.get(place)),
+    };
+    let invocation = attributes.invocation(place);
+    if webhook.webhook.conditions.is_empty() {
+        return Ok(Some(invocation));
+    }
+    let objects = Objects::of(attributes, object, &invocation)?;
+    match webhook.conditions().match_webhook(&objects.input(&Caller(attributes.target.call), &Value::Null)) {
+        Verdict::Match => Ok(Some(invocation)),
+        Verdict::NoMatch => Ok(None),
+        Verdict::Failed(why) => {
+            let resource = attributes.target.resource.group_resource();
+            Err(Status::forbidden(&resource, attributes.target.name, &why))
         }
-    }))
+    }
 }
 
 /// What is outside of namespaces is in all of them, but for a namespace, which is chosen by its own labels.

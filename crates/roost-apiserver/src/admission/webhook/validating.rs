@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use futures::future::join_all;
-use roost_admission::webhook::Webhook;
 use roost_object::{Status, Value};
 
 use super::super::Attributes;
 use super::call::{Objects, Refusal, ask};
-use super::select::{Invocation, select};
-use super::{VALIDATING, Webhooks};
+use super::super::request::Invocation;
+use super::select::select;
+use super::{Hook, VALIDATING, Webhooks};
 
 /// Asks all webhooks that a write concerns.
 pub(in super::super) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<(), Status> {
@@ -18,7 +18,7 @@ pub(in super::super) async fn validate(attributes: &Attributes<'_>, object: &Val
     else {
         return Ok(());
     };
-    let mut concerned: Vec<(&Arc<Webhook>, Invocation)> = Vec::new();
+    let mut concerned: Vec<(&Arc<Hook>, Invocation)> = Vec::new();
     for webhook in webhooks.iter() {
         if let Some(invocation) = select(attributes, webhook, object)? {
             concerned.push((webhook, invocation));

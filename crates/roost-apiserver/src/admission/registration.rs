@@ -1,0 +1,115 @@
+//! The rows of rules of what configures admission: those of its kinds, and what is wrong with its expressions, which
+//! need the expression language.
+
+use std::sync::LazyLock;
+
+use roost_admission::policy::{check_conditions, check_mutating, check_validating};
+use roost_object::Value;
+use roost_object::field::{Error, Errors, Path};
+use roost_rules::Rules;
+
+const GROUP: &str = "admissionregistration.k8s.io";
+
+/// The fields of what configures admission in the order in which they are checked.
+const ORDER: &[&str] = &[
+    "spec.failurePolicy",
+    "spec.paramKind",
+    "spec.matchConstraints",
+    "spec.matchConditions",
+    "spec.variables",
+    "spec.validations",
+    "spec.auditAnnotations",
+    "spec.mutations",
+    "spec.reinvocationPolicy",
+];
+
+/// The rules of a kind that configures admission with expressions.
+pub(crate) fn rules_of(group: &str, kind: &str) -> Option<&'static Rules> {
+    static ROWS: LazyLock<[Rules; 4]> = LazyLock::new(|| {
+        let row = |kind: &str, validate: fn(&Value, &mut Errors), update: fn(&Value, &Value, &mut Errors)| Rules {
+            validate,
+            validate_update: update,
+            ..*roost_rules::of(GROUP, kind)
+        };
+        [
+            row(
+                "ValidatingAdmissionPolicy",
+                |policy, errors| policy_errors("ValidatingAdmissionPolicy", check_validating, policy, None, errors),
+                |new, old, errors| policy_errors("ValidatingAdmissionPolicy", check_validating, new, Some(old), errors),
+            ),
+            row(
+                "MutatingAdmissionPolicy",
+                |policy, errors| policy_errors("MutatingAdmissionPolicy", check_mutating, policy, None, errors),
+                |new, old, errors| policy_errors("MutatingAdmissionPolicy", check_mutating, new, Some(old), errors),
+            ),
+            row(
+                "ValidatingWebhookConfiguration",
+                |hooks, errors| webhook_errors("ValidatingWebhookConfiguration", hooks, None, errors),
+                |new, old, errors| webhook_errors("ValidatingWebhookConfiguration", new, Some(old), errors),
+            ),
+            row(
+                "MutatingWebhookConfiguration",
+                |hooks, errors| webhook_errors("MutatingWebhookConfiguration", hooks, None, errors),
+                |new, old, errors| webhook_errors("MutatingWebhookConfiguration", new, Some(old), errors),
+            ),
+        ]
+    });
+    if group != GROUP {
+        return None;
+    }
+    ROWS.iter().find(|row| row.kind == kind)
+}
+
+/// What the kind's own rules find.
+fn plain_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let rules = roost_rules::of(GROUP, kind);
+    match old {
+        None => (rules.validate)(new, errors),
+        Some(old) => (rules.validate_update)(new, old, errors),
+    }
+}
+
+fn policy_errors(
+    kind: &str,
+    check: fn(&Value, &mut Errors),
+    new: &Value,
+    old: Option<&Value>,
+    errors: &mut Errors,
+) {
+    let mut found = Errors::new();
+    plain_errors(kind, new, old, &mut found);
+    let (spec, path) = (&new["spec"], Path::new("spec"));
+    let untouched = old.is_some_and(|old| {
+        ["paramKind", "matchConditions"].iter().all(|field| spec[*field] == old["spec"][*field])
+    });
+    if !untouched {
+        check_conditions(spec, spec["paramKind"].is_object(), &path, &mut found);
+    }
+    check(new, &mut found);
+    let place = |error: &Error| {
+        let field = ORDER.iter().position(|prefix| error.field.starts_with(prefix)).unwrap_or(ORDER.len());
+        (field, index_of(&error.field))
+    };
+    found.sort_by_key(place);
+    errors.extend(found);
+}
+
+fn webhook_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let mut found = Errors::new();
+    plain_errors(kind, new, old, &mut found);
+    let path = Path::new("webhooks");
+    for (index, webhook) in new["webhooks"].as_array().into_iter().flatten().enumerate() {
+        let before = old.map(|old| &old["webhooks"][index]["matchConditions"]);
+        if before != Some(&webhook["matchConditions"]) {
+            check_conditions(webhook, false, &path.index(index), &mut found);
+        }
+    }
+    found.sort_by_key(|error| index_of(&error.field));
+    errors.extend(found);
+}
+
+/// The first index in a path: errors of one element stay together.
+fn index_of(field: &str) -> usize {
+    let digits = field.split_once('[').and_then(|(_, rest)| rest.split_once(']')).map(|(digits, _)| digits);
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
+}
