@@ -6,6 +6,7 @@
 pub mod architecture;
 pub mod assets;
 pub mod client;
+pub mod components;
 pub mod conformance;
 pub mod crash;
 pub mod differential;

@@ -34,6 +34,8 @@ pub(crate) enum Task {
     },
     /// Kills the engine at random moments under concurrent writes and checks what it remembers.
     Crash(Crash),
+    /// Runs stock's controllers, scheduler and kubelet on our engine and on a stock kube-apiserver; needs root.
+    Components(Components),
     /// Runs those of Kubernetes' own conformance tests that need no running container.
     Conformance(Conformance),
     /// Runs the same command lines of real clients against our engine and a stock kube-apiserver and compares.
@@ -101,6 +103,17 @@ pub(crate) struct Differential {
     pub(crate) summary: bool,
 }
 
+/// How long the components run.
+#[derive(Debug, Args)]
+pub(crate) struct Components {
+    /// For at least so many minutes.
+    #[arg(long, default_value_t = 10)]
+    pub(crate) minutes: u64,
+    /// Only pretends that there is a node; needs no root.
+    #[arg(long)]
+    pub(crate) no_kubelet: bool,
+}
+
 /// Which plane the conformance tests run on.
 #[derive(Debug, Args)]
 pub(crate) struct Conformance {
@@ -144,6 +157,8 @@ pub(crate) enum Bench {
     Store,
     /// The engine against kube-apiserver with etcd.
     Engine(BenchEngine),
+    /// How much hostile clients slow down the others.
+    Hostile(BenchHostile),
     /// What an empty tenant needs.
     Tenants(BenchTenants),
 }
@@ -169,6 +184,14 @@ pub(crate) struct BenchEngine {
     /// Only our engine, without stock beside it.
     #[arg(long)]
     pub(crate) ours_only: bool,
+}
+
+/// How long hostile clients are tried.
+#[derive(Debug, Args)]
+pub(crate) struct BenchHostile {
+    /// How long, with them and without.
+    #[arg(long, default_value_t = 20, value_name = "N")]
+    pub(crate) seconds: u64,
 }
 
 /// How many tenants are made.

@@ -2,6 +2,7 @@
 
 mod bench;
 mod command_line;
+mod components;
 mod conformance;
 mod crash;
 mod dependencies;
@@ -32,6 +33,7 @@ async fn main() -> ExitCode {
         Task::Gen(arguments) => generate::run(&arguments).await,
         Task::Bench { benchmark } => bench::run(&benchmark).await,
         Task::Crash(arguments) => crash::run(&arguments).await,
+        Task::Components(arguments) => components::run(&arguments).await,
         Task::Conformance(arguments) => conformance::run(&arguments).await,
         Task::Kubectl(arguments) => kubectl::run(&arguments).await,
         Task::Differential(arguments) => differential::run(&arguments).await,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use roost_tests::assets::{AssetError, repository};
+use roost_tests::components::ComponentsError;
 use roost_tests::conformance::ConformanceError;
 use roost_tests::differential::suite::SuiteError;
 use roost_tests::journey::JourneyError;
@@ -46,6 +47,9 @@ pub(crate) enum TaskError {
     /// The differential suite did not run.
     #[error(transparent)]
     Suite(#[from] SuiteError),
+    /// The components did not do their work.
+    #[error(transparent)]
+    Components(#[from] ComponentsError),
     /// The conformance tests did not run.
     #[error(transparent)]
     Conformance(#[from] ConformanceError),
