@@ -1,6 +1,12 @@
 //! `cargo xtask bench`: measurements, printed as ratios against another part in the same run.
 
 mod engine;
+mod hostile;
+
+use std::path::PathBuf;
+
+use roost_tests::assets::repository;
+use roost_tests::ours;
 
 use crate::command_line::Bench;
 use crate::task::{self, TaskError};
@@ -12,10 +18,32 @@ pub(crate) async fn run(benchmark: &Bench) -> Result<(), TaskError> {
             task::run(task::cargo().args(["run", "--release", "--quiet", "--package", "roost-store-bench"]))
         }
         Bench::Engine(arguments) => engine::run(arguments).await,
+        Bench::Hostile(arguments) => hostile::run(arguments).await,
         Bench::Tenants(arguments) => {
             let mut command = task::cargo();
             command.args(["run", "--release", "--quiet", "--package", "roost-apiserver", "--example", "tenants", "--"]);
             task::run(command.arg(arguments.count.to_string()))
         }
     }
+}
+
+/// The optimised engine: built, unless the environment names another.
+fn engine_binary() -> Result<PathBuf, TaskError> {
+    if std::env::var_os(ours::BINARY_VARIABLE).is_some() {
+        return Ok(ours::binary()?);
+    }
+    task::run(task::cargo().args(["build", "--release", "--quiet", "--package", "hcp"]))?;
+    Ok(repository().join("target").join("release").join("hcp"))
+}
+
+/// Runs the same task without the weight of debugging, unless that is what runs: an unoptimised client would be the
+/// slowest part of a measurement. True when it was run.
+fn ran_optimised() -> Result<bool, TaskError> {
+    if !cfg!(debug_assertions) {
+        return Ok(false);
+    }
+    let mut command = task::cargo();
+    command.args(["run", "--release", "--quiet", "--package", "xtask", "--"]).args(std::env::args_os().skip(1));
+    task::run(&mut command)?;
+    Ok(true)
 }

@@ -56,6 +56,12 @@ impl Outsider {
         &self.token
     }
 
+    /// The same person on connections of their own.
+    #[must_use]
+    pub fn with_own_connections(&self) -> Self {
+        Self { client: self.client.with_own_connections(), token: self.token.clone() }
+    }
+
     /// Sends a call with the token.
     pub async fn send(&self, mut call: Call) -> Result<Answer, ClientError> {
         self.sign(&mut call.headers);

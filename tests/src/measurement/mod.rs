@@ -2,6 +2,7 @@
 //!
 //! Two planes are measured one after the other with the same load, so that the numbers compare even on a busy machine.
 
+mod hostility;
 mod latency;
 mod load;
 mod processes;
@@ -15,6 +16,7 @@ use serde_json::json;
 use crate::client::{Call, Client};
 use crate::plane::{Plane, PlaneError};
 
+pub use hostility::{Hostility, hostility};
 pub use latency::Latency;
 pub use processes::Usage;
 pub use readiness::{Readiness, readiness};

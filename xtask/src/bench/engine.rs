@@ -2,31 +2,24 @@
 
 use std::time::Duration;
 
-use roost_tests::assets::repository;
 use roost_tests::measurement::{self, Effort, Latency, Measured, Readiness};
 use roost_tests::ours;
 use roost_tests::stock::{self, Controllers, Durability};
 
 use crate::command_line::BenchEngine;
-use crate::task::{self, TaskError};
+use crate::task::TaskError;
+
+use super::{engine_binary, ran_optimised};
 
 /// How long a plane is looked at while nothing is asked of it.
 const IDLE_PERIOD: Duration = Duration::from_secs(10);
 
 /// Measures both, or only ours, and prints what was found.
 pub(crate) async fn run(arguments: &BenchEngine) -> Result<(), TaskError> {
-    if cfg!(debug_assertions) {
-        // A client without optimisations would be the slowest part of the measurement.
-        let mut command = task::cargo();
-        command.args(["run", "--release", "--quiet", "--package", "xtask", "--"]).args(std::env::args_os().skip(1));
-        return task::run(&mut command);
+    if ran_optimised()? {
+        return Ok(());
     }
-    let binary = if std::env::var_os(ours::BINARY_VARIABLE).is_some() {
-        ours::binary()?
-    } else {
-        task::run(task::cargo().args(["build", "--release", "--quiet", "--package", "hcp"]))?;
-        repository().join("target").join("release").join("hcp")
-    };
+    let binary = engine_binary()?;
     let effort = effort(arguments);
     let stock = if arguments.ours_only {
         None
