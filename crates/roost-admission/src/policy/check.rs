@@ -5,7 +5,7 @@ use roost_object::Value;
 use roost_schema::cel::Type;
 
 use super::environment::Scope;
-use super::expression::{Expression, Wanted};
+use super::expression::{Expression, Wanted, composed_type};
 
 fn text<'a>(holder: &'a Value, field: &str) -> &'a str {
     holder[field].as_str().unwrap_or_default()
@@ -63,7 +63,7 @@ fn check_variables(
         let place = list.index(index);
         let place = place.child("expression");
         let output = check(expression, expression, scope, Some(&composed), Wanted::Anything, &place, errors);
-        composed.push((text(variable, "name").to_owned(), output));
+        composed.push((text(variable, "name").to_owned(), composed_type(&output)));
     }
     composed
 }

@@ -84,6 +84,24 @@ impl Expression {
     }
 }
 
+/// The type of a variable that an expression defines: what has no form in JSON is not known any more.
+pub(super) fn composed_type(kind: &Type<'static>) -> Type<'static> {
+    match kind {
+        Type::Bool
+        | Type::Bytes
+        | Type::Double
+        | Type::Duration
+        | Type::Int
+        | Type::Null
+        | Type::String
+        | Type::Timestamp
+        | Type::Uint => kind.clone(),
+        Type::List(element) => Type::list(composed_type(element)),
+        Type::Map(key, value) => Type::map(composed_type(key), composed_type(value)),
+        _ => Type::Dyn,
+    }
+}
+
 /// A type as cel-go names it.
 fn type_word(kind: &Type<'_>) -> String {
     match kind {

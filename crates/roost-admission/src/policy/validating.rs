@@ -6,7 +6,7 @@ use roost_schema::cel::{REQUEST_BUDGET, Type, Value};
 use super::conditions::{Conditions, Verdict};
 use super::environment::Scope;
 use super::evaluation::{Pass, Variable};
-use super::expression::{Expression, Wanted};
+use super::expression::{Expression, Wanted, composed_type};
 use super::{Constraints, Input, ParameterKind};
 use crate::webhook::Condition;
 
@@ -73,7 +73,7 @@ pub(super) fn compile_variables(spec: &Json, scope: Scope) -> (Vec<Variable>, Ve
     for variable in spec["variables"].as_array().into_iter().flatten() {
         let text = |field: &str| variable[field].as_str().unwrap_or_default();
         let expression = Expression::compile(text("expression"), scope, Some(&composed), Wanted::Anything);
-        composed.push((text("name").to_owned(), expression.output.clone()));
+        composed.push((text("name").to_owned(), composed_type(&expression.output)));
         names.insert(text("name").to_owned(), Json::Bool(true));
         variables.push(Variable { name: text("name").to_owned(), expression });
     }

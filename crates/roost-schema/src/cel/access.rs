@@ -85,8 +85,11 @@ fn narrow<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
         (AccessSubject::Anything, "group") => access.subject = AccessSubject::Group(text),
         (AccessSubject::Group(group), "resource") => {
             let group = std::mem::take(group);
-            access.subject =
-                AccessSubject::Resource(Box::new(ResourceAccess { group, resource: text, ..ResourceAccess::default() }));
+            access.subject = AccessSubject::Resource(Box::new(ResourceAccess {
+                group,
+                resource: text,
+                ..ResourceAccess::default()
+            }));
         }
         (AccessSubject::Resource(resource), function) => match function {
             "subresource" => resource.subresource = text,

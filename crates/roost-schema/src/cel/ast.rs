@@ -41,6 +41,7 @@ pub(crate) struct Entry {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
+    pub(crate) id: Id,
     pub(crate) name: Box<str>,
     pub(crate) value: Expr,
     pub(crate) optional: bool,

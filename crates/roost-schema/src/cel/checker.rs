@@ -144,14 +144,13 @@ impl<'s> Checker<'_, 's, '_, '_> {
     }
 
     fn check_message_field(&mut self, message: &str, field: &Field) {
-        let (id, name) = (field.value.id, &field.name);
-        let Some(wanted) = patch::field_type(message, name) else {
-            return self.report(id, format!("undefined field '{name}'"));
-        };
-        let given = self.element_type(id, field.optional);
-        if !self.mapping.assign(&given, &wanted) {
+        let name = &field.name;
+        let given = self.element_type(field.value.id, field.optional);
+        let wanted = patch::field_type(message, name);
+        if wanted.as_ref().is_none_or(|wanted| !self.mapping.assign(&given, wanted)) {
+            let wanted = wanted.map(|wanted| wanted.to_string()).unwrap_or_default();
             let words = format!("expected type of field '{name}' is '{wanted}' but provided type is '{given}'");
-            self.report(id, words);
+            self.report(field.id, words);
         }
     }
 

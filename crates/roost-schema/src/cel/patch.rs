@@ -97,9 +97,7 @@ impl Value<'_> {
             Value::Bool(flag) => Json::Bool(*flag),
             Value::Int(number) => (*number).into(),
             Value::Uint(number) => (*number).into(),
-            Value::Double(number) => {
-                serde_json::Number::from_f64(*number).map_or(Json::Null, Json::Number)
-            }
+            Value::Double(number) => serde_json::Number::from_f64(*number).map_or(Json::Null, Json::Number),
             Value::String(text) => text.to_string().into(),
             Value::Preserved(json) => (*json).clone(),
             Value::List(list) => {
@@ -134,7 +132,9 @@ impl Value<'_> {
             Value::Duration(_) | Value::Timestamp(_) => super::libraries::to_text(self).into(),
             Value::Optional(Some(inner)) => inner.json_at(depth)?,
             Value::Optional(None) => Json::Null,
-            other => return Err(format!("type conversion error from '{}' to 'google.protobuf.Value'", other.type_name())),
+            other => {
+                return Err(format!("type conversion error from '{}' to 'google.protobuf.Value'", other.type_name()));
+            }
         })
     }
 }

@@ -161,9 +161,9 @@ impl Parser<'_, '_> {
             }
             self.take();
             let colon = self.expect(":", "':'", false)?;
-            self.new_id(Self::at_offset(colon));
+            let id = self.new_id(Self::at_offset(colon));
             let value = self.expr()?;
-            fields.push(Field { name: self.text(field).into(), value, optional });
+            fields.push(Field { id, name: self.text(field).into(), value, optional });
             if self.accept(",").is_none() {
                 break;
             }
