@@ -1,5 +1,6 @@
 //! `cargo xtask gen`: the tables of the built-in kinds, from a running stock server and stock's Go types.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,6 +37,9 @@ pub(crate) async fn run(arguments: &Generate) -> Result<(), TaskError> {
     let committed = repository().join("crates").join("roost-kinds").join("src").join("generated");
     let out = if arguments.check { saved.path().join("out") } else { committed.clone() };
     std::fs::create_dir_all(&out).map_err(|source| TaskError::File { path: out.clone(), source })?;
+    for path in rust_files(&out)? {
+        std::fs::remove_file(&path).map_err(|source| TaskError::File { path, source })?;
+    }
     generate(saved.path(), &out)?;
     if arguments.check { compare(&committed, &out) } else { Ok(()) }
 }
@@ -104,10 +108,12 @@ fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, TaskError> {
 
 fn compare(committed: &Path, fresh: &Path) -> Result<(), TaskError> {
     let mut stale = Vec::new();
-    for path in rust_files(fresh)? {
-        let name = path.file_name().unwrap_or_default();
+    let mut files = rust_files(fresh)?;
+    files.extend(rust_files(committed)?);
+    let names: BTreeSet<_> = files.iter().filter_map(|path| path.file_name()).collect();
+    for name in names {
         let old = committed.join(name);
-        if std::fs::read(&old).ok() != std::fs::read(&path).ok() {
+        if std::fs::read(&old).ok() != std::fs::read(fresh.join(name)).ok() {
             stale.push(shown(&old));
         }
     }
