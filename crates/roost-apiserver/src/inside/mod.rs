@@ -51,6 +51,8 @@ pub(crate) enum Task {
     ReleaseDependents(ObjectId),
     /// Delete the objects of a definition that is going.
     EndDefinition(String),
+    /// Approve a certificate request that needs nobody's consent.
+    ApproveCertificate(String),
     /// Sign an approved certificate request.
     SignCertificate(String),
     /// Delete a certificate request that nobody needs any more.
@@ -151,7 +153,7 @@ async fn scan(engine: &Arc<Engine>, inside: &Inside, tenant: &str) {
         let Ok(page) = engine.store.list(&collection, ListQuery::default()) else { continue };
         for entry in &page.entries {
             let id = ObjectId { collection: collection.clone(), name: Arc::clone(&entry.name) };
-            observe::found(&cluster, inside, id, &entry.value);
+            observe::found(&cluster, inside, &id, &entry.value);
         }
         tokio::task::yield_now().await;
     }
@@ -164,6 +166,7 @@ async fn perform(cluster: &Arc<Cluster>, inside: &Inside, task: Task) -> Result<
         Task::CheckOwners(id) => collector::check_owners(cluster, inside, &id).await,
         Task::ReleaseDependents(id) => collector::release_dependents(cluster, inside, &id).await,
         Task::EndDefinition(name) => definitions::end(cluster, &name).await,
+        Task::ApproveCertificate(name) => certificates::approve(cluster, &name).await,
         Task::SignCertificate(name) => certificates::sign(cluster, &name).await,
         Task::ExpireRequest(name) => expiry::expire_request(cluster, inside, &name).await,
         Task::ExpireToken(name) => expiry::expire_token(cluster, inside, &name).await,

@@ -41,8 +41,8 @@ pub(super) fn event(engine: &Engine, inside: &Inside, event: &Event) {
 }
 
 /// Takes in an object that was there already.
-pub(super) fn found(cluster: &Arc<Cluster>, inside: &Inside, id: ObjectId, value: &Bytes) {
-    observe(cluster, inside, &id, Some(value), None, false);
+pub(super) fn found(cluster: &Arc<Cluster>, inside: &Inside, id: &ObjectId, value: &Bytes) {
+    observe(cluster, inside, id, Some(value), None, false);
 }
 
 fn observe(
@@ -151,7 +151,7 @@ fn tasks_of(inside: &Inside, change: &Change<'_>) -> Vec<Task> {
         }
         ("apiregistration.k8s.io", "apiservices") if !is_built_in(&metadata.name) => vec![Task::RegisterGroups],
         ("certificates.k8s.io", "certificatesigningrequests") if alive => {
-            vec![Task::SignCertificate(name()), Task::ExpireRequest(name())]
+            vec![Task::ApproveCertificate(name()), Task::SignCertificate(name()), Task::ExpireRequest(name())]
         }
         ("rbac.authorization.k8s.io", "clusterroles") => vec![Task::AggregateRoles],
         _ => Vec::new(),

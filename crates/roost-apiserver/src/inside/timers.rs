@@ -13,7 +13,7 @@ use super::Task;
 use super::queue::Queue;
 
 /// The longest wait of one timer: whoever waits longer is asked in between, which also follows a clock that was set.
-const LONGEST_WAIT: Duration = Duration::from_secs(3600);
+const LONGEST_WAIT: Duration = Duration::from_hours(1);
 
 type Key = (String, Task);
 

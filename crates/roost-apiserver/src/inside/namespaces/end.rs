@@ -40,7 +40,7 @@ pub(in crate::inside) async fn end(cluster: &Arc<Cluster>, name: &str) -> Result
     delete_all(cluster, &namespace, &Collection::new(&cluster.tenant, "", "pods"), &mut remains).await;
     let pods_left = !remains.resources.is_empty();
     if pods_left {
-        // What pods wait for, nobody lists, as nothing else was looked at yet.
+        // As long as pods are left, stock counts nothing as remaining; only failures are told.
         let seen = Remains { failures: std::mem::take(&mut remains.failures), ..Remains::default() };
         report(cluster, name, &seen).await?;
     } else {

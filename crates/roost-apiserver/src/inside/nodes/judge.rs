@@ -10,7 +10,7 @@ use crate::write::metadata_text;
 /// How long a node may be silent before nobody knows how it is.
 pub(super) const GRACE: Duration = Duration::from_secs(50);
 /// How long a node may take from its registration to its first word.
-pub(super) const STARTUP_GRACE: Duration = Duration::from_secs(60);
+pub(super) const STARTUP_GRACE: Duration = Duration::from_mins(1);
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
@@ -115,10 +115,12 @@ pub(super) fn eviction(nodes: &[Value], of: &str) -> Eviction {
     let mine: Vec<&Value> = counted().filter(|node| zone(node) == of).collect();
     let down = mine.iter().filter(|node| !ready(node)).count();
     let mostly_down = down > 2 && down < mine.len() && down * 100 >= mine.len() * 55;
-    match mostly_down {
-        false => Eviction::Allowed(EVICTION_INTERVAL),
-        true if mine.len() > SMALL_ZONE => Eviction::Allowed(SLOW_EVICTION_INTERVAL),
-        true => Eviction::Held,
+    if !mostly_down {
+        Eviction::Allowed(EVICTION_INTERVAL)
+    } else if mine.len() > SMALL_ZONE {
+        Eviction::Allowed(SLOW_EVICTION_INTERVAL)
+    } else {
+        Eviction::Held
     }
 }
 

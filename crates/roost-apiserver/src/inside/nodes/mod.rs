@@ -196,10 +196,12 @@ pub(super) async fn check(cluster: &Arc<Cluster>, inside: &Inside, name: &str) -
         let transform = |live: &Value| {
             let mut next = live.clone();
             if let Some(taints) = judge::taints(live, eviction, evict, &now) {
-                match taints.is_empty() {
-                    true => next["spec"].as_object_mut().and_then(|spec| spec.remove("taints")),
-                    false => next["spec"].as_object_mut().and_then(|spec| spec.insert("taints".into(), taints.into())),
-                };
+                if let Some(spec) = next["spec"].as_object_mut() {
+                    spec.remove("taints");
+                    if !taints.is_empty() {
+                        spec.insert("taints".into(), taints.into());
+                    }
+                }
             }
             for (label, value) in judge::labels(live) {
                 next["metadata"]["labels"][label] = value;
@@ -279,9 +281,10 @@ async fn mark_pod(cluster: &Arc<Cluster>, pod: &Value) -> Result<(), Status> {
 
 /// Tells of a node that came or went.
 pub(super) async fn announce(cluster: &Arc<Cluster>, name: &str, uid: &str, came: bool) {
-    let (reason, words) = match came {
-        true => ("RegisteredNode", format!("Registered Node {name} in Controller")),
-        false => ("RemovingNode", format!("Removing Node {name} from Controller")),
+    let (reason, words) = if came {
+        ("RegisteredNode", format!("Registered Node {name} in Controller"))
+    } else {
+        ("RemovingNode", format!("Removing Node {name} from Controller"))
     };
     let subject = Subject { api_version: "v1", kind: "Node", namespace: "", name, uid };
     let message = format!("Node {name} event: {words}");
