@@ -52,12 +52,6 @@ impl Authority {
         Ok(Self { issuer: Issuer::new(parameters, key), identity })
     }
 
-    /// Reads the authority of a plane that is there already.
-    pub fn from_pem(identity: Identity) -> Result<Self, PkiError> {
-        let key = KeyPair::from_pem(&identity.key)?;
-        Ok(Self { issuer: Issuer::from_ca_cert_pem(&identity.certificate, key)?, identity })
-    }
-
     /// The authority's own certificate and key.
     pub fn identity(&self) -> &Identity {
         &self.identity

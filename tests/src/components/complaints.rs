@@ -30,14 +30,16 @@ const RACES: &[&str] = &[
     r"has just been deleted at",
     // The engine publishes the bundle too, and either of the two may be first.
     r#"configmaps \\"kube-root-ca.crt\\" already exists"#,
-    // The collector asks for a resource whose definition is being deleted.
-    "PartialObjectMetadata: the server could not find the requested resource",
-    "the server could not find the requested resource",
     // A claim is looked at before its volume.
     r#"storageclass.storage.kNs.io \\"manual\\" not found"#,
+    "Error getting updated StatefulSet from lister",
+    // Until its first request is approved, a kubelet has no credential of its own.
+    r#"Failed to watch.*User \\"system:anonymous\\" cannot list"#,
+    // The kubelet looks for its own files before it has made them; no server has a part in it.
+    "/var/lib/kubelet/.*no such file or directory",
     // The kubelet reads a cgroup that is gone with its pod, or a container that is.
     "failed to read .*cgroup",
-    "(?i)container .*not found|sandbox .*not found|containerd task|context deadline exceeded|cadvisor|PLEG|NotFound",
+    "(?i)(container|sandbox) .*not found|containerd task",
 ];
 
 static REPLACEMENTS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {

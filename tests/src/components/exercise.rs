@@ -8,8 +8,8 @@ use super::kubectl::Kubectl;
 use super::{ComponentsError, Nodes};
 
 /// One of each kind that a stock controller works on.
-const WORKLOAD: &str = include_str!("../../components/workload.yaml");
-/// Pods that stay: three of the Deployment, two of the StatefulSet, one of the DaemonSet.
+const WORKLOAD: &str = include_str!("workload.yaml");
+/// Pods that stay: three of the Deployment, two of the `StatefulSet`, one of the `DaemonSet`.
 const LASTING_PODS: usize = 6;
 /// Between two rounds of disturbance, in which leases are renewed and watches are idle.
 const PAUSE: Duration = Duration::from_secs(15);

@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, Issuer, KeyPair, KeyUsagePurpose};
+
 use crate::assets;
 use crate::kubeconfig::Kubeconfig;
-use crate::pki::{Authority, Identity};
+use crate::pki::{Identity, PkiError};
 use crate::plane::{Plane, free_port};
 use crate::process::Process;
 
@@ -43,12 +45,12 @@ impl Parts {
     /// Starts both components.
     pub(super) fn start(plane: &Plane, directory: &Path) -> Result<Self, ComponentsError> {
         let keys = Keys::find(directory);
-        let authority =
-            Authority::from_pem(Identity { certificate: read(&keys.authority)?, key: read(&keys.authority_key)? })?;
+        let key = KeyPair::from_pem(&read(&keys.authority_key)?).map_err(PkiError::from)?;
+        let issuer = Issuer::from_ca_cert_pem(&read(&keys.authority)?, key).map_err(PkiError::from)?;
         let mut processes = Vec::new();
         for name in ["kube-controller-manager", "kube-scheduler"] {
             let own = Kubeconfig {
-                administrator: authority.client(&format!("system:{name}"), &[])?,
+                administrator: client(&issuer, &format!("system:{name}"))?,
                 ..Kubeconfig::read(&plane.kubeconfig)?
             };
             let kubeconfig = directory.join(format!("{name}.kubeconfig"));
@@ -85,6 +87,18 @@ impl Parts {
     pub(super) fn logs(&self) -> Vec<PathBuf> {
         self.processes.iter().map(|process| process.log().to_owned()).collect()
     }
+}
+
+/// Issues a certificate of a component by the plane's own authority.
+fn client(issuer: &Issuer<'_, KeyPair>, user: &str) -> Result<Identity, PkiError> {
+    let key = KeyPair::generate()?;
+    let mut parameters = CertificateParams::new(Vec::new())?;
+    parameters.distinguished_name = DistinguishedName::new();
+    parameters.distinguished_name.push(DnType::CommonName, user);
+    parameters.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+    parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let certificate = parameters.signed_by(&key, issuer)?;
+    Ok(Identity { certificate: certificate.pem(), key: key.serialize_pem() })
 }
 
 /// Reads a file of a plane.
