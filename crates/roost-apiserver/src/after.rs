@@ -53,7 +53,14 @@ fn accept_names(definition: &mut Value, others: &[Value], now: &str) {
     };
     set_condition(definition, "NamesAccepted", accepted, reason, &message, now);
     if accepted == "True" || was_established {
-        set_condition(definition, "Established", "True", "InitialNamesAccepted", "the initial names have been accepted", now);
+        set_condition(
+            definition,
+            "Established",
+            "True",
+            "InitialNamesAccepted",
+            "the initial names have been accepted",
+            now,
+        );
     } else {
         set_condition(definition, "Established", "False", "NotAccepted", "not all names are accepted", now);
     }
@@ -63,8 +70,11 @@ fn accept_names(definition: &mut Value, others: &[Value], now: &str) {
 fn accept_free_names(definition: &mut Value, others: &[Value]) -> Option<(&'static str, String)> {
     let group = definition["spec"]["group"].clone();
     let wanted = definition["spec"]["names"].clone();
-    let rivals: Vec<&Value> =
-        others.iter().filter(|other| other["spec"]["group"] == group).map(|other| &other["status"]["acceptedNames"]).collect();
+    let rivals: Vec<&Value> = others
+        .iter()
+        .filter(|other| other["spec"]["group"] == group)
+        .map(|other| &other["status"]["acceptedNames"])
+        .collect();
     let texts = |names: &Value, fields: &[&str]| -> Vec<String> {
         fields
             .iter()
@@ -75,7 +85,8 @@ fn accept_free_names(definition: &mut Value, others: &[Value]) -> Option<(&'stat
             })
             .collect()
     };
-    let resources: Vec<String> = rivals.iter().flat_map(|names| texts(names, &["plural", "singular", "shortNames"])).collect();
+    let resources: Vec<String> =
+        rivals.iter().flat_map(|names| texts(names, &["plural", "singular", "shortNames"])).collect();
     let kinds: Vec<String> = rivals.iter().flat_map(|names| texts(names, &["kind", "listKind"])).collect();
     let mut conflict = None;
     for (field, reason, taken) in [
@@ -89,7 +100,11 @@ fn accept_free_names(definition: &mut Value, others: &[Value]) -> Option<(&'stat
         if let Some(first) = clashes.first() {
             let words = clashes.iter().map(|name| format!("{} is already in use", roost_object::field::quote(name)));
             let words: Vec<String> = words.collect();
-            let message = if clashes.len() == 1 { format!("{} is already in use", roost_object::field::quote(first)) } else { format!("[{}]", words.join(", ")) };
+            let message = if clashes.len() == 1 {
+                format!("{} is already in use", roost_object::field::quote(first))
+            } else {
+                format!("[{}]", words.join(", "))
+            };
             conflict = Some((reason, message));
         } else if let Some(value) = wanted.get(field) {
             definition["status"]["acceptedNames"][field] = value.clone();

@@ -5,7 +5,9 @@ use std::net::IpAddr;
 
 use bytes::Bytes;
 use roost_object::{GroupKind, Status, Value};
-use roost_rules::network::service_allocation::{Changes, Pools, Refusal, allocate_for_create, allocate_for_update, held_by};
+use roost_rules::network::service_allocation::{
+    Changes, Pools, Refusal, allocate_for_create, allocate_for_update, held_by,
+};
 use roost_store::{Collection, Expect, Operation, Write};
 use serde_json::json;
 
@@ -24,7 +26,12 @@ pub(crate) fn before_create(target: &Target<'_>, object: &mut Value, dry_run: bo
 }
 
 /// The same for a change of a Service; what it no longer needs is released.
-pub(crate) fn before_update(target: &Target<'_>, new: &mut Value, old: &Value, dry_run: bool) -> Result<Vec<Write>, Status> {
+pub(crate) fn before_update(
+    target: &Target<'_>,
+    new: &mut Value,
+    old: &Value,
+    dry_run: bool,
+) -> Result<Vec<Write>, Status> {
     if !is_service(target) {
         return Ok(Vec::new());
     }

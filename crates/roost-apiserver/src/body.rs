@@ -140,7 +140,8 @@ impl Body<'_> {
         let found = json::type_meta(&text).map_err(|error| self.refuse(None, &error.to_string()))?;
         let kind = self.kind_of(&found.api_version, &found.kind);
         let ty = self.type_of(&kind)?;
-        let decoded = roost_kinds::json::read(&text, ty).map_err(|error| self.refuse(Some(&kind), &error.to_string()))?;
+        let decoded =
+            roost_kinds::json::read(&text, ty).map_err(|error| self.refuse(Some(&kind), &error.to_string()))?;
         self.expect_kind(&kind, ty)?;
         findings.extend(decoded.findings);
         let mut value = decoded.value;
@@ -244,9 +245,8 @@ fn keep_cleared_owners(text: &[u8], object: &mut Value) {
     if object["metadata"].get("managedFields").is_some() || !text.windows(NAME.len()).any(|window| window == NAME) {
         return;
     }
-    let cleared = json::read(text).is_ok_and(|document| {
-        document.value["metadata"]["managedFields"].as_array().is_some_and(Vec::is_empty)
-    });
+    let cleared = json::read(text)
+        .is_ok_and(|document| document.value["metadata"]["managedFields"].as_array().is_some_and(Vec::is_empty));
     if cleared && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("managedFields".into(), Value::Array(Vec::new()));
     }
@@ -266,7 +266,8 @@ pub(crate) fn decode_options(bytes: &Bytes, encoding: Encoding, expected: &Group
     let found = json::type_meta(&text).map_err(|error| bare(&error))?;
     let (kind, version) = (found.kind.as_str(), found.api_version.as_str());
     if !kind.is_empty() && kind != expected.kind {
-        let why = format!("no kind {} is registered for version {} in scheme {}", quote(kind), quote(version), quote(SCHEME));
+        let why =
+            format!("no kind {} is registered for version {} in scheme {}", quote(kind), quote(version), quote(SCHEME));
         return Err(Status::bad_request(why));
     }
     let ty = roost_kinds::type_of("v1", &expected.kind).ok_or_else(|| Status::internal("DeleteOptions has no type"))?;

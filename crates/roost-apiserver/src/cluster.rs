@@ -216,7 +216,9 @@ impl Cluster {
             && !resource.is_current(&stored, revision)
             && let Some(schema) = &custom.version().schema
         {
-            if let Some(stored) = custom.definition.version_named(stored.version()).and_then(|version| version.schema.as_ref()) {
+            if let Some(stored) =
+                custom.definition.version_named(stored.version()).and_then(|version| version.schema.as_ref())
+            {
                 stored.apply_defaults(&mut object);
             }
             schema.prune(&mut object);

@@ -46,7 +46,13 @@ impl Index for CustomTable {
                 let resources = served
                     .map(|index| {
                         let definition = Arc::clone(&definition);
-                        Arc::new(Resource::custom(Custom { definition, index, name: name.to_owned(), since: revision, terminating }))
+                        Arc::new(Resource::custom(Custom {
+                            definition,
+                            index,
+                            name: name.to_owned(),
+                            since: revision,
+                            terminating,
+                        }))
                     })
                     .collect();
                 self.definitions.insert(name.to_owned(), resources);

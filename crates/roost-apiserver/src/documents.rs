@@ -55,7 +55,11 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
                 .or_else(|| path.strip_prefix("/livez/"))
                 .or_else(|| path.strip_prefix("/readyz/"))
             {
-                return Ok(if CHECKS.contains(&check) { respond::bytes(200, "text/plain; charset=utf-8", "ok") } else { not_found_page() });
+                return Ok(if CHECKS.contains(&check) {
+                    respond::bytes(200, "text/plain; charset=utf-8", "ok")
+                } else {
+                    not_found_page()
+                });
             }
             if let Some(rest) = path.strip_prefix("/openapi/") {
                 return Ok(crate::openapi::answer(call, rest));

@@ -2,8 +2,8 @@
 
 use bytes::Bytes;
 use http::Response;
-use roost_object::selector::FieldSelector;
 use roost_object::field::{Error, Path};
+use roost_object::selector::FieldSelector;
 use roost_object::status::Details;
 use roost_object::{GroupVersionKind, Map, Status, Value};
 

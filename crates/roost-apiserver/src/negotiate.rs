@@ -219,6 +219,9 @@ mod tests {
     fn unknown_media_types_are_refused_with_the_known_ones() {
         let status = negotiate(&headers("text/html"), &Query::default(), CUSTOM).unwrap_err();
         assert_eq!(status.code, 406);
-        assert_eq!(status.message, "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf");
+        assert_eq!(
+            status.message,
+            "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        );
     }
 }

@@ -63,11 +63,9 @@ impl Patch {
     /// Reads a patch.
     pub(crate) fn parse(kind: PatchType, bytes: Bytes) -> Result<Patch, Status> {
         let parsed = match kind {
-            PatchType::Apply => {
-                yaml::read(&bytes).map_err(|error| {
-                    Status::bad_request(format!("error decoding YAML: error converting YAML to JSON: {error}"))
-                })?
-            }
+            PatchType::Apply => yaml::read(&bytes).map_err(|error| {
+                Status::bad_request(format!("error decoding YAML: error converting YAML to JSON: {error}"))
+            })?,
             PatchType::Json | PatchType::Merge => {
                 json::read(&bytes).map_err(|error| Status::bad_request(format!("error decoding patch: {error}")))?
             }
@@ -187,10 +185,8 @@ impl Patch {
                     )));
                 }
                 FieldValidation::Warn => {
-                    {
                     let bare = |text: &String| text.trim_start_matches("yaml: unmarshal errors:").trim().to_owned();
                     self.duplicates.iter().for_each(|duplicate| target.call.warnings.add(bare(duplicate)));
-                }
                 }
                 FieldValidation::Ignore => {}
             }

@@ -149,7 +149,11 @@ where
     let work = async {
         let is_document = matches!(call.info.path.as_str(), "/version" | "/api" | "/apis");
         if parts.method == Method::HEAD && (call.info.is_resource || is_document) {
-            return Err(Status::failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource"));
+            return Err(Status::failure(
+                405,
+                "MethodNotAllowed",
+                "the server does not allow this method on the requested resource",
+            ));
         }
         if !call.info.is_resource {
             return documents::answer(&call);

@@ -177,7 +177,8 @@ fn write_typed(out: &mut BytesMut, object: &Value, ty: &'static Type, start: usi
         field("kind").map(|kind| format!("\"kind\":\"{kind}\",")).unwrap_or_default(),
         field("apiVersion").map(|version| format!("\"apiVersion\":\"{version}\",")).unwrap_or_default(),
     );
-    let body = if text.starts_with(names.as_bytes()) { &text[names.len()..] } else { text.get(1..).unwrap_or_default() };
+    let body =
+        if text.starts_with(names.as_bytes()) { &text[names.len()..] } else { text.get(1..).unwrap_or_default() };
     out.put_u8(b'{');
     let uid = find(body, UID).map(|at| at + UID.len()).and_then(|at| find(&body[at..], b"\"").map(|end| at + end + 1));
     let Some(end) = uid else {

@@ -19,8 +19,8 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use roost_admission::webhook::{Address, Client};
 
 use crate::cluster::Cluster;
-use connect::Endpoint;
 pub(crate) use answer::read_object;
+use connect::Endpoint;
 pub(crate) use pool::Pool;
 
 /// The largest answer that is read: more than any object may have, patched or converted by the list.
@@ -101,10 +101,8 @@ async fn exchange(
         }
     }
     let mut connection = connect::connect(cluster, client, endpoint).await?;
-    let response = connection
-        .send_request(request(caller, endpoint, body))
-        .await
-        .map_err(|error| connect::words(&error))?;
+    let response =
+        connection.send_request(request(caller, endpoint, body)).await.map_err(|error| connect::words(&error))?;
     let answer = read(response).await?;
     pool.give_back(client, connection);
     Ok(answer)
@@ -135,7 +133,9 @@ async fn read(response: http::Response<hyper::body::Incoming>) -> Result<(Parts,
 /// The name that an address is known by to TLS.
 fn host_of(address: &Address) -> Result<(String, u16, String), String> {
     match address {
-        Address::Service { namespace, name, port, path } => Ok((format!("{name}.{namespace}.svc"), *port, path.clone())),
+        Address::Service { namespace, name, port, path } => {
+            Ok((format!("{name}.{namespace}.svc"), *port, path.clone()))
+        }
         Address::Url(url) => {
             let uri: http::Uri = url.parse().map_err(|_| format!("Unparsable URL: {url}"))?;
             let host = uri.host().unwrap_or_default().to_owned();

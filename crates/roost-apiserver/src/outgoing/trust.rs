@@ -107,9 +107,7 @@ impl ServerCertVerifier for TrustedServer {
             return Err(CertificateError::Expired.into());
         }
         match &self.usual {
-            Some(usual) => {
-                usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now)
-            }
+            Some(usual) => usual.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now),
             None => Err(CertificateError::UnknownIssuer.into()),
         }
     }
@@ -150,7 +148,9 @@ pub(super) fn words(error: &std::io::Error, host: &str) -> String {
             CertificateError::UnknownIssuer | CertificateError::BadSignature => {
                 x509("certificate signed by unknown authority".into())
             }
-            CertificateError::NotValidForName => x509(format!("certificate is not valid for any names, but wanted to match {host}")),
+            CertificateError::NotValidForName => {
+                x509(format!("certificate is not valid for any names, but wanted to match {host}"))
+            }
             CertificateError::NotValidForNameContext { presented, .. } => x509(name_words(presented, host)),
             CertificateError::ExpiredContext { time, not_after } => x509(format!(
                 "certificate has expired or is not yet valid: current time {} is after {}",

@@ -101,7 +101,8 @@ fn go_kind(resource: &Resource, suffix: &str) -> String {
     match &resource.origin {
         Origin::Custom(_) => format!("*unstructured.Unstructured{suffix}"),
         Origin::BuiltIn(..) => {
-            let package = if resource.group.is_empty() { "core" } else { resource.group.split('.').next().unwrap_or_default() };
+            let package =
+                if resource.group.is_empty() { "core" } else { resource.group.split('.').next().unwrap_or_default() };
             format!("*{package}.{}{suffix}", resource.kind)
         }
     }

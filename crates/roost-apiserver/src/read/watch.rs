@@ -40,7 +40,10 @@ pub(crate) fn watch(
     format: &Format,
 ) -> Result<Response<Body>, Status> {
     if format.encoding == Encoding::Yaml {
-        return Err(Status::not_acceptable(&["application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch"]));
+        return Err(Status::not_acceptable(&[
+            "application/json;stream=watch",
+            "application/vnd.kubernetes.protobuf;stream=watch",
+        ]));
     }
     let selection = Selection::parse(options, resource)?;
     let cluster = &call.cluster;

@@ -26,8 +26,7 @@ pub(super) async fn create(call: &Call, pods: &Arc<Resource>, bytes: &Bytes) -> 
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
     let mut eviction = decode_as(call, bytes, "policy/v1", "Eviction", &options)?;
-    let target =
-        Target { call, resource: pods, namespace: &info.namespace, name: &info.name, subresource: "eviction" };
+    let target = Target { call, resource: pods, namespace: &info.namespace, name: &info.name, subresource: "eviction" };
     let action = Action { operation: "CREATE", kind: ["policy", "v1", "Eviction"] };
     admission::admit(target, &action, &mut eviction, options.dry_run).await?;
     let name = metadata_text(&eviction, "name");
@@ -90,7 +89,8 @@ async fn disrupt(target: &Target<'_>, pod: &Value, dry_run: bool) -> Result<(), 
     let pod_name = target.name;
     let transform = |live: &Value| take_disruption(live, pod_name);
     let options = WriteOptions { dry_run, ..write::internal_options(write::API_SERVER) };
-    write::update(budget_target, Change { kind: ChangeKind::Patch, transform: &transform, create: false }, &options).await?;
+    write::update(budget_target, Change { kind: ChangeKind::Patch, transform: &transform, create: false }, &options)
+        .await?;
     Ok(())
 }
 

@@ -3,7 +3,7 @@
 use roost_object::{Map, Status, Value};
 use roost_store::{CommitError, Expect, Operation, Revision, Write};
 
-use super::{Target, metadata_mut, metadata_text, pack, ownership, steps, storage_error};
+use super::{Target, metadata_mut, metadata_text, ownership, pack, steps, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::options::WriteOptions;
 use crate::{allocate, clock};
@@ -36,7 +36,8 @@ pub(crate) async fn create_prepared(
     options: &WriteOptions,
 ) -> Result<Value, Status> {
     let mut object = object;
-    let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
+    let attributes =
+        Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
     admission::mutate(&attributes, &mut object).await?;
     if !metadata_text(&object, "name").is_empty() {
         create_named(target, &mut object, options).await?;
@@ -84,7 +85,8 @@ async fn commit_new(
     allocated: &[Write],
     options: &WriteOptions,
 ) -> Result<Option<Revision>, Status> {
-    let attributes = Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
+    let attributes =
+        Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
     let admitted = admission::validate(&attributes, object).await?;
     if object["metadata"].get("resourceVersion").is_some() {
         return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));

@@ -27,7 +27,14 @@ pub(crate) async fn delete(target: Target<'_>, options: &DeleteOptions) -> Resul
     for _ in 0..CONFLICT_TRIES {
         let Some((old, entry)) = target.read()? else { return Err(target.not_found()) };
         check_preconditions(&target, &old, options)?;
-        let attributes = Attributes { target, verb: Verb::Delete, old: Some(&old), dry_run: options.dry_run, deletion: Some(options), action: None };
+        let attributes = Attributes {
+            target,
+            verb: Verb::Delete,
+            old: Some(&old),
+            dry_run: options.dry_run,
+            deletion: Some(options),
+            action: None,
+        };
         admission::validate(&attributes, &Value::Null).await?;
         if let Some(deletion) = attempt(target, options, &old, &entry).await? {
             return Ok(deletion);

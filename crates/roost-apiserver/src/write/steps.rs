@@ -163,7 +163,8 @@ fn differs_outside_metadata(new: &Value, old: &Value, resource: &Resource) -> bo
         _ => true,
     };
     let (Some(new), Some(old)) = (new.as_object(), old.as_object()) else { return false };
-    let differs = |(name, value): (&String, &Value), other: &Map<String, Value>| counts(name) && other.get(name) != Some(value);
+    let differs =
+        |(name, value): (&String, &Value), other: &Map<String, Value>| counts(name) && other.get(name) != Some(value);
     new.iter().any(|field| differs(field, old)) || old.iter().any(|field| differs(field, new))
 }
 
@@ -175,7 +176,13 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
     let meta = object.get("metadata").unwrap_or(&Value::Null);
     match &resource.origin {
         Origin::BuiltIn(_, rules) => {
-            metadata::validate(meta, resource.namespaced, |name, prefix| rules.name.check(name, prefix), &path, &mut errors);
+            metadata::validate(
+                meta,
+                resource.namespaced,
+                |name, prefix| rules.name.check(name, prefix),
+                &path,
+                &mut errors,
+            );
             check_finalizers(resource, meta, &mut errors);
             (rules.validate)(object, &mut errors);
             refuse(resource, object, &errors)?;

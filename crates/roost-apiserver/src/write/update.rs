@@ -5,7 +5,7 @@ use roost_object::{GroupKind, Status, Value};
 use roost_store::{CommitError, Entry, Expect, Operation, Revision, Write};
 
 use super::create::{create_prepared, deduplicate_owners, match_namespace, wipe_system_fields};
-use super::{Target, finalizers, metadata_mut, metadata_text, pack, ownership, steps, storage_error};
+use super::{Target, finalizers, metadata_mut, metadata_text, ownership, pack, steps, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::allocate;
 use crate::options::WriteOptions;
@@ -94,7 +94,14 @@ async fn attempt(
         ownership::track(&target, Some(live), &mut new, &manager);
     }
     let mut new = steps::convert_to_storage(target.resource, new)?;
-    let attributes = Attributes { target, verb: Verb::Update, old: Some(old), dry_run: options.dry_run, deletion: None, action: None };
+    let attributes = Attributes {
+        target,
+        verb: Verb::Update,
+        old: Some(old),
+        dry_run: options.dry_run,
+        deletion: None,
+        action: None,
+    };
     admission::mutate(&attributes, &mut new).await?;
     match_namespace(&target, &mut new)?;
     let allocated = allocate::before_update(&target, &mut new, old, options.dry_run)?;

@@ -156,7 +156,8 @@ fn write_block(out: &mut String, text: &str, indent: usize) {
 /// Whether bare text reads back as the same text, given that it looks like text at all.
 fn is_plain(text: &str) -> bool {
     let Some(first) = text.chars().next() else { return false };
-    let starts_well = first.is_alphanumeric() || matches!(first, '_' | '/' | '.' | '(' | '<' | '$' | '+' | '^' | ';' | '~');
+    let starts_well =
+        first.is_alphanumeric() || matches!(first, '_' | '/' | '.' | '(' | '<' | '$' | '+' | '^' | ';' | '~');
     starts_well && !text.ends_with([' ', ':']) && !text.contains(": ") && !text.contains(" #")
 }
 
