@@ -12,7 +12,8 @@ use roost_tests::stock::{self, Controllers, Durability};
 async fn controllers_and_scheduler_find_what_they_find_on_stock() {
     let binary = ours::binary().unwrap_or_else(|error| panic!("{error}"));
     let (ours, stock) = tokio::join!(ours::start(&binary), stock::start(Durability::Fast, Controllers::None));
-    let (ours, stock) = (ours.unwrap(), stock.unwrap());
+    let ours = ours.unwrap_or_else(|error| panic!("{error}"));
+    let stock = stock.unwrap_or_else(|error| panic!("{error}"));
     let comparison = components::compare(&ours, &stock, Nodes::Pretended, Duration::from_secs(20))
         .await
         .unwrap_or_else(|error| panic!("{error}"));
