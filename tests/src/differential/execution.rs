@@ -307,10 +307,14 @@ async fn send_until(
     }
 }
 
-/// Stock asks for patience while it builds its cache of a kind that was just changed; every client tries again.
+/// Stock asks for patience while it replaces what serves a kind that was just changed; every client tries again.
 fn is_initializing(answer: &Answer) -> bool {
-    answer.status == http::StatusCode::TOO_MANY_REQUESTS
-        && String::from_utf8_lossy(&answer.body).contains("storage is (re)initializing")
+    let text = String::from_utf8_lossy(&answer.body);
+    match answer.status {
+        http::StatusCode::TOO_MANY_REQUESTS => text.contains("storage is (re)initializing"),
+        http::StatusCode::SERVICE_UNAVAILABLE => text.contains("apiserver is shutting down"),
+        _ => false,
+    }
 }
 
 fn holds(until: &Until, answer: &Answer, variables: &Variables) -> Result<bool, SubstitutionError> {
