@@ -127,10 +127,7 @@ impl<T: Read + Send + Sync> Index for ByNamespace<T> {
     fn insert(&mut self, _: usize, name: &str, object: &Stored, revision: Revision) {
         let Ok(object) = object.decode("v1", "", revision) else { return };
         let Some((namespace, name)) = name.split_once('/') else { return };
-        self.0
-            .entry(namespace.to_owned())
-            .or_default()
-            .insert(name.to_owned(), Arc::new(T::read(object, revision)));
+        self.0.entry(namespace.to_owned()).or_default().insert(name.to_owned(), Arc::new(T::read(object, revision)));
     }
 
     fn remove(&mut self, _: usize, name: &str) {

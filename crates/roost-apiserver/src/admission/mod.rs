@@ -23,8 +23,8 @@ mod webhook;
 use roost_object::{Status, Value};
 
 pub(crate) use policies::Policies;
-pub(crate) use registration::rules_of;
 pub(crate) use quota::{Admitted, refresh as refresh_quotas};
+pub(crate) use registration::rules_of;
 
 use crate::options::DeleteOptions;
 use crate::write::{Target, metadata_text};

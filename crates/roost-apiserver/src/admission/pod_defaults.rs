@@ -40,9 +40,7 @@ pub(super) fn tolerate(attributes: &Attributes<'_>, pod: &mut Value) {
 
 fn is_tolerated(tolerations: &[Value], key: &str) -> bool {
     let fits = |given: &Value, wanted: &str| given.as_str().is_none_or(|given| given.is_empty() || given == wanted);
-    tolerations
-        .iter()
-        .any(|toleration| fits(&toleration["key"], key) && fits(&toleration["effect"], "NoExecute"))
+    tolerations.iter().any(|toleration| fits(&toleration["key"], key) && fits(&toleration["effect"], "NoExecute"))
 }
 
 /// The list at a field, made when there is none.

@@ -61,9 +61,9 @@ impl Cluster {
 
     /// The limit ranges of a namespace, by name.
     pub(super) fn limit_ranges(&self, namespace: &str) -> Vec<Arc<LimitRange>> {
-        self.policies.limit_ranges.read(&self.store, |ranges| {
-            if ranges.has(namespace) { ranges.of(namespace) } else { Vec::new() }
-        })
+        self.policies
+            .limit_ranges
+            .read(&self.store, |ranges| if ranges.has(namespace) { ranges.of(namespace) } else { Vec::new() })
     }
 
     /// Whether a namespace has quotas.

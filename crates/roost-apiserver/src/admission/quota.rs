@@ -144,8 +144,7 @@ async fn refresh_one(cluster: &Arc<Cluster>, namespace: &str, stored: &StoredQuo
         Ok(next)
     };
     let change = Change { kind: ChangeKind::Patch, transform: &transform, create: false };
-    let options =
-        write::internal_options(write::CONTROLLERS);
+    let options = write::internal_options(write::CONTROLLERS);
     write::update(target, change, &options).await.map(|_| ())
 }
 

@@ -69,19 +69,12 @@ fn plain_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Error
     }
 }
 
-fn policy_errors(
-    kind: &str,
-    check: fn(&Value, &mut Errors),
-    new: &Value,
-    old: Option<&Value>,
-    errors: &mut Errors,
-) {
+fn policy_errors(kind: &str, check: fn(&Value, &mut Errors), new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let mut found = Errors::new();
     plain_errors(kind, new, old, &mut found);
     let (spec, path) = (&new["spec"], Path::new("spec"));
-    let untouched = old.is_some_and(|old| {
-        ["paramKind", "matchConditions"].iter().all(|field| spec[*field] == old["spec"][*field])
-    });
+    let untouched =
+        old.is_some_and(|old| ["paramKind", "matchConditions"].iter().all(|field| spec[*field] == old["spec"][*field]));
     if !untouched {
         check_conditions(spec, spec["paramKind"].is_object(), &path, &mut found);
     }

@@ -88,10 +88,7 @@ impl Attributes<'_> {
         match other {
             None => {
                 let subject = self.subject();
-                Invocation {
-                    resource: text([subject.group, subject.version, subject.resource]),
-                    kind: self.kind(),
-                }
+                Invocation { resource: text([subject.group, subject.version, subject.resource]), kind: self.kind() }
             }
             Some(other) => Invocation {
                 resource: text([&other.group, &other.version, &other.resource]),
@@ -172,7 +169,12 @@ impl Attributes<'_> {
 
     /// What was changed from outside, from the kind it is in back to the stored object: it gets the form of its kind,
     /// and its defaults.
-    pub(super) fn convert_back(&self, changed: Value, [group_name, version, _]: &Kind, current: &Value) -> Result<Value, Status> {
+    pub(super) fn convert_back(
+        &self,
+        changed: Value,
+        [group_name, version, _]: &Kind,
+        current: &Value,
+    ) -> Result<Value, Status> {
         let resource = self.target.resource;
         if self.action.is_some() {
             return as_kind(changed);

@@ -134,9 +134,9 @@ fn names_secret(pod: &Value) -> bool {
         let text = |field: &str, key: &str| volume[field][key].as_str().is_some_and(|name| !name.is_empty());
         text("secret", "secretName")
             || text("azureFile", "secretName")
-            || drivers.iter().any(|driver| {
-                named(&volume[*driver]["secretRef"]) || named(&volume[*driver]["nodePublishSecretRef"])
-            })
+            || drivers
+                .iter()
+                .any(|driver| named(&volume[*driver]["secretRef"]) || named(&volume[*driver]["nodePublishSecretRef"]))
             || list(&volume["projected"], "sources").iter().any(|source| named(&source["secret"]))
     });
     list(spec, "imagePullSecrets").iter().any(named) || by_container || by_volume

@@ -183,7 +183,8 @@ fn apply(
                 objects.object = attributes.convert(&stored, &invocation.kind)?;
                 *object = stored;
             }
-            Err(why) => refusals.extend(application.refusal(&why, "Invalid")),
+            Err(Failure::Mutation(why)) => refusals.extend(application.refusal(&why, "Invalid")),
+            Err(Failure::Server(status)) => return Err(status),
         }
     }
     let changed = objects.object != before;
@@ -196,6 +197,20 @@ fn apply(
     Ok(changed)
 }
 
+/// Why a mutation cannot be made.
+enum Failure {
+    /// Because of what it says: the policy's failure policy decides.
+    Mutation(String),
+    /// Because of what comes out: the write fails.
+    Server(Status),
+}
+
+impl From<String> for Failure {
+    fn from(why: String) -> Self {
+        Failure::Mutation(why)
+    }
+}
+
 /// The object after one mutation.
 fn change(
     attributes: &Attributes<'_>,
@@ -204,15 +219,15 @@ fn change(
     objects: &Objects,
     caller: &Caller<'_>,
     parameters: &Value,
-) -> Result<Value, String> {
+) -> Result<Value, Failure> {
     match policy.evaluate(mutation, &objects.input(caller, parameters))? {
         Change::Patch(operations) => {
             let patch = serde_json::to_vec(&operations).map_err(|error| error.to_string())?;
             match json_patch::apply(&objects.object, &patch) {
-                Ok(patched) => Ok(patched),
+                Ok(patched) => refuse_unknown(patched),
                 // A patch whose test fails is not meant for this object.
                 Err(error) if error.to_string().contains("testing value") => Ok(objects.object.clone()),
-                Err(error) => Err(format!("JSON Patch: {error}")),
+                Err(error) => Err(format!("JSON Patch: {error}").into()),
             }
         }
         Change::Apply(mut configuration) => {
@@ -220,9 +235,21 @@ fn change(
                 configuration[field] = objects.object[field].clone();
             }
             let applied = overlay_object(attributes, &objects.object, &configuration);
-            applied.map_err(|why| format!("error applying patch: {why}"))
+            applied.map_err(|why| format!("error applying patch: {why}").into())
         }
     }
+}
+
+/// Patches are read back strictly: a field that the kind does not have is an error.
+fn refuse_unknown(patched: Value) -> Result<Value, Failure> {
+    let text = |name: &str| patched[name].as_str().unwrap_or_default();
+    let Some(ty) = roost_kinds::type_of(text("apiVersion"), text("kind")) else { return Ok(patched) };
+    let failed = |why: String| Failure::Server(Status::internal(why));
+    let decoded = roost_kinds::json::decode(patched, ty).map_err(|error| failed(error.to_string()))?;
+    if decoded.findings.is_empty() {
+        return Ok(decoded.value);
+    }
+    Err(failed(roost_object::json::strict_error(&decoded.findings)))
 }
 
 fn overlay_object(attributes: &Attributes<'_>, object: &Value, configuration: &Value) -> Result<Value, String> {

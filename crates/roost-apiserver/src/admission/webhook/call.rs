@@ -6,8 +6,8 @@ use roost_admission::webhook::{Answer, Review, Webhook, denied, dry_run_unsuppor
 use roost_object::{Status, Value};
 
 use super::super::Attributes;
-use super::decode_base64;
 use super::super::request::Invocation;
+use super::decode_base64;
 use crate::outgoing::{Caller, post, read_object};
 
 /// How long a webhook may take that does not say.
@@ -63,7 +63,8 @@ pub(super) async fn ask(
         }
     }
     let Some(version) = webhook.version else {
-        let why = "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)";
+        let why =
+            "could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)";
         return Err(Refusal::Call(why.into()));
     };
     let call = attributes.target.call;
@@ -103,9 +104,5 @@ pub(super) async fn ask(
     for warning in &answer.warnings {
         call.warnings.add(warning.as_str());
     }
-    if answer.allowed {
-        Ok(answer)
-    } else {
-        Err(Refusal::Status(denied(&webhook.name, answer.status)))
-    }
+    if answer.allowed { Ok(answer) } else { Err(Refusal::Status(denied(&webhook.name, answer.status))) }
 }

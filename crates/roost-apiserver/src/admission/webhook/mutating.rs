@@ -6,8 +6,8 @@ use roost_admission::webhook::Webhook;
 use roost_object::{Status, Value, json};
 
 use super::super::Attributes;
-use super::call::{Objects, Refusal, ask};
 use super::super::request::Invocation;
+use super::call::{Objects, Refusal, ask};
 use super::select::select;
 use super::{MUTATING, Webhooks};
 
@@ -74,7 +74,8 @@ pub(in super::super) async fn mutate(
 
 fn annotate(attributes: &Attributes<'_>, webhook: &Webhook, second: bool, index: usize, mutated: bool) {
     let key = format!("mutation.webhook.admission.k8s.io/round_{}_index_{index}", i32::from(second));
-    let value = serde_json::json!({"configuration": webhook.configuration, "webhook": webhook.name, "mutated": mutated});
+    let value =
+        serde_json::json!({"configuration": webhook.configuration, "webhook": webhook.name, "mutated": mutated});
     attributes.target.call.annotations.add(key, value.to_string());
 }
 

@@ -6,8 +6,8 @@ use futures::future::join_all;
 use roost_object::{Status, Value};
 
 use super::super::Attributes;
-use super::call::{Objects, Refusal, ask};
 use super::super::request::Invocation;
+use super::call::{Objects, Refusal, ask};
 use super::select::select;
 use super::{Hook, VALIDATING, Webhooks};
 
