@@ -33,6 +33,8 @@ pub struct Verdict {
     pub compared: usize,
     /// Those that differ.
     pub differences: Vec<Difference>,
+    /// Whether it differed at first and did not when it was run again.
+    pub on_second_try: bool,
 }
 
 impl Verdict {
@@ -65,7 +67,13 @@ impl Verdict {
 
     /// An empty verdict for a sequence.
     pub fn new(sequence: &Sequence) -> Self {
-        Self { name: sequence.name.clone(), area: sequence.area.clone(), compared: 0, differences: Vec::new() }
+        Self {
+            name: sequence.name.clone(),
+            area: sequence.area.clone(),
+            compared: 0,
+            differences: Vec::new(),
+            on_second_try: false,
+        }
     }
 }
 
@@ -94,6 +102,23 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Those that differ, and neither have a reason nor are known to be open.
+    pub fn unexpected(&self) -> impl Iterator<Item = &Verdict> {
+        self.verdicts.iter().filter(|verdict| verdict.failed() && !self.open.contains(&verdict.name))
+    }
+
+    /// Puts a later verdict in the place of an earlier one.
+    pub fn replace(&mut self, verdict: Verdict) {
+        if let Some(place) = self.verdicts.iter_mut().find(|place| place.name == verdict.name) {
+            *place = verdict;
+        }
+    }
+
+    /// How many passed only when they were run again.
+    pub fn on_second_try(&self) -> usize {
+        self.verdicts.iter().filter(|verdict| verdict.on_second_try).count()
+    }
+
     /// How many sequences had no difference.
     pub fn passed(&self) -> usize {
         self.verdicts.iter().filter(|verdict| verdict.differences.is_empty()).count()
@@ -101,7 +126,7 @@ impl Summary {
 
     /// How many have a difference without a reason that nobody knew of.
     pub fn failed(&self) -> usize {
-        self.verdicts.iter().filter(|verdict| verdict.failed() && !self.open.contains(&verdict.name)).count()
+        self.unexpected().count()
     }
 
     /// How many differ still, as is known.
@@ -146,6 +171,10 @@ impl fmt::Display for Summary {
             self.explained(),
             self.still_open(),
             compared - different,
-        )
+        )?;
+        match self.on_second_try() {
+            0 => Ok(()),
+            races => write!(formatter, ", {races} only on the second try"),
+        }
     }
 }
