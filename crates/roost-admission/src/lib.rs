@@ -4,6 +4,7 @@
 //! of the API server.
 
 pub mod amounts;
+pub mod conversion;
 pub mod limits;
 pub mod matching;
 pub mod pod_security;

@@ -30,7 +30,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let size = store.size();
     println!("{:<26} {before:>10.1} MiB", "one tenant, in all");
     println!("{:<26} {:>10.3} MiB", "each further tenant", (after - before) / tenants as f64);
-    println!("{:<26} {:>10.3} MiB", "  of it in the store", size.memory_bytes as f64 / 1048576.0 / tenants as f64);
+    println!("{:<26} {:>10.3} MiB", "  of it in the store", size.memory_bytes as f64 / 1_048_576.0 / tenants as f64);
     println!("{:<26} {:>10.1} ms", "made in", elapsed.as_secs_f64() * 1e3 / tenants as f64);
     inside.abort();
     store.close().await;

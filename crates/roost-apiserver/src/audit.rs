@@ -13,6 +13,26 @@ use serde_json::{Value, json};
 use crate::clock;
 use crate::request::RequestInfo;
 
+/// An answered request.
+pub(crate) struct Entry<'a> {
+    /// The request's own id.
+    pub(crate) id: &'a str,
+    /// Who made it.
+    pub(crate) user: &'a User,
+    /// As whom, if as someone else.
+    pub(crate) impersonated: Option<&'a User>,
+    /// What was asked for.
+    pub(crate) info: &'a RequestInfo,
+    /// The path and query as they came.
+    pub(crate) uri: &'a str,
+    /// The status code of the answer.
+    pub(crate) code: u16,
+    /// When it came.
+    pub(crate) received: &'a str,
+    /// What admission had to say.
+    pub(crate) annotations: BTreeMap<String, String>,
+}
+
 /// A log file that requests are appended to.
 pub struct AuditLog {
     file: Mutex<BufWriter<File>>,
@@ -26,16 +46,8 @@ impl AuditLog {
     }
 
     /// Records an answered request. Bodies are never recorded, so no secret can be.
-    pub(crate) fn record(
-        &self,
-        id: &str,
-        (user, impersonated): (&User, Option<&User>),
-        info: &RequestInfo,
-        uri: &str,
-        code: u16,
-        received: &str,
-        annotations: BTreeMap<String, String>,
-    ) {
+    pub(crate) fn record(&self, entry: Entry<'_>) {
+        let Entry { id, user, impersonated, info, uri, code, received, annotations } = entry;
         let mut event = json!({
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",

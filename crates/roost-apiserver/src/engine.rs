@@ -53,11 +53,6 @@ impl Engine {
         }
     }
 
-    /// All tenants.
-    pub(crate) fn clusters(&self) -> Vec<Arc<Cluster>> {
-        self.clusters.read().values().cloned().collect()
-    }
-
     /// Runs the controllers that every cluster needs, for all tenants, until the future is dropped.
     pub async fn run(self: Arc<Self>) {
         crate::inside::run(self).await;

@@ -96,7 +96,16 @@ where
             None => (user, None),
         };
         let annotations = std::mem::take(&mut account.annotations);
-        audit.record(&id, (real, impersonated), &info, &uri, code, &received, annotations);
+        audit.record(crate::audit::Entry {
+            id: &id,
+            user: real,
+            impersonated,
+            info: &info,
+            uri: &uri,
+            code,
+            received: &received,
+            annotations,
+        });
     }
     compress(&headers, response).await
 }

@@ -1,5 +1,7 @@
 //! Laying a configuration over an object without tracking who owns what: what admission policies do.
 
+use std::fmt::Write as _;
+
 use roost_object::merge::{Node, Shape};
 use serde_json::Value;
 
@@ -9,12 +11,7 @@ use crate::typed;
 
 /// Merges a configuration into an object, or says in stock's words why that cannot be done. Parts that are replaced as
 /// a whole may not be set, because what is not named in them would be lost.
-pub fn overlay<N: Node>(
-    object: &Value,
-    config: &Value,
-    node: N,
-    holds: impl Fn(N) -> Holds,
-) -> Result<Value, String> {
+pub fn overlay<N: Node>(object: &Value, config: &Value, node: N, holds: impl Fn(N) -> Holds) -> Result<Value, String> {
     typed::validate_types(config, node, holds)
         .map_err(|errors| format!("failed to convert patch object to typed object: {errors}"))?;
     let mut atomics = Vec::new();
@@ -47,7 +44,7 @@ fn find_atomics<N: Node>(value: &Value, node: N, path: &mut String, found: &mut 
         Value::Array(items) => {
             let Some(below) = node.element() else { return };
             for (index, item) in items.iter().enumerate() {
-                path.push_str(&format!("[{index}]"));
+                let _ = write!(path, "[{index}]");
                 find_atomics(item, below, path, found, depth + 1);
                 path.truncate(length);
             }

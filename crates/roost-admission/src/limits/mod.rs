@@ -162,22 +162,22 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn range(limits: Value) -> LimitRange {
+    fn range(limits: &Value) -> LimitRange {
         LimitRange::read(&json!({"spec": {"limits": limits}}))
     }
 
-    fn pod(resources: Value) -> Value {
+    fn pod(resources: &Value) -> Value {
         json!({"spec": {"containers": [{"name": "c", "resources": resources}]}})
     }
 
     #[test]
     fn pods_are_held_to_containers_pods_and_ratios() {
-        let container = |key: &str, cpu: &str| range(json!([{"type": "Container", key: {"cpu": cpu}}]));
-        let both = |request: &str, limit: &str| pod(json!({"requests": {"cpu": request}, "limits": {"cpu": limit}}));
+        let container = |key: &str, cpu: &str| range(&json!([{"type": "Container", key: {"cpu": cpu}}]));
+        let both = |request: &str, limit: &str| pod(&json!({"requests": {"cpu": request}, "limits": {"cpu": limit}}));
         let cases = [
             (
                 container("min", "100m"),
-                pod(json!({})),
+                pod(&json!({})),
                 Some("minimum cpu usage per Container is 100m.  No request is specified"),
             ),
             (
@@ -188,7 +188,7 @@ mod tests {
             (container("min", "100m"), both("100m", "1"), None),
             (
                 container("max", "1"),
-                pod(json!({"requests": {"cpu": "1"}})),
+                pod(&json!({"requests": {"cpu": "1"}})),
                 Some("maximum cpu usage per Container is 1.  No limit is specified"),
             ),
             (container("max", "1"), both("1", "2"), Some("maximum cpu usage per Container is 1, but limit is 2")),
@@ -199,12 +199,12 @@ mod tests {
             ),
             (
                 container("maxLimitRequestRatio", "2"),
-                pod(json!({})),
+                pod(&json!({})),
                 Some("cpu max limit to request ratio per Container is 2, but no request is specified or request is 0"),
             ),
             (
-                range(json!([{"type": "Pod", "max": {"cpu": "1", "memory": "1Gi"}}])),
-                pod(json!({})),
+                range(&json!([{"type": "Pod", "max": {"cpu": "1", "memory": "1Gi"}}])),
+                pod(&json!({})),
                 Some(
                     "[maximum cpu usage per Pod is 1.  No limit is specified, maximum memory usage per Pod is 1Gi.  No limit is specified]",
                 ),
@@ -218,7 +218,7 @@ mod tests {
     #[test]
     fn claims_are_held_to_their_requests() {
         let range =
-            range(json!([{"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}, "max": {"storage": "2Gi"}}]));
+            range(&json!([{"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}, "max": {"storage": "2Gi"}}]));
         let claim = |storage: &str| json!({"spec": {"resources": {"requests": {"storage": storage}}}});
         assert_eq!(range.check_claim(&claim("1Gi")), None);
         let most = "maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 3Gi";

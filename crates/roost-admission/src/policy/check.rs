@@ -1,7 +1,7 @@
 //! What is wrong with the expressions of policies and webhooks, as the API says it when they are written.
 
-use roost_object::field::{Error, Errors, Path};
 use roost_object::Value;
+use roost_object::field::{Error, Errors, Path};
 use roost_schema::cel::Type;
 
 use super::environment::Scope;
@@ -50,12 +50,7 @@ pub fn check_conditions(holder: &Value, parameters: bool, path: &Path<'_>, error
     }
 }
 
-fn check_variables(
-    spec: &Value,
-    scope: Scope,
-    path: &Path<'_>,
-    errors: &mut Errors,
-) -> Vec<(String, Type<'static>)> {
+fn check_variables(spec: &Value, scope: Scope, path: &Path<'_>, errors: &mut Errors) -> Vec<(String, Type<'static>)> {
     let mut composed = Vec::new();
     let list = path.child("variables");
     for (index, variable) in elements(spec, "variables").iter().enumerate() {

@@ -82,10 +82,8 @@ static NAMESPACE: LazyLock<Type<'static>> = LazyLock::new(|| {
             ("reason", Type::String),
         ],
     );
-    let status = object(
-        "kubernetes.NamespaceStatus",
-        vec![("conditions", Type::list(condition)), ("phase", Type::String)],
-    );
+    let status =
+        object("kubernetes.NamespaceStatus", vec![("conditions", Type::list(condition)), ("phase", Type::String)]);
     let spec = object("kubernetes.NamespaceSpec", vec![("finalizers", strings())]);
     object("kubernetes.Namespace", vec![("metadata", metadata), ("spec", spec), ("status", status)])
 });

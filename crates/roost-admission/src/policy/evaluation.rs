@@ -52,14 +52,7 @@ pub(super) struct Pass<'p, 'a> {
 
 impl<'p, 'a> Pass<'p, 'a> {
     pub(super) fn new(input: &'p Input<'a>, variables: &'p [Variable], names: &'a Json, budget: u64) -> Self {
-        Self {
-            input,
-            variables,
-            names,
-            found: RefCell::default(),
-            spent: Cell::new(0),
-            budget: Cell::new(budget),
-        }
+        Self { input, variables, names, found: RefCell::default(), spent: Cell::new(0), budget: Cell::new(budget) }
     }
 
     /// What is left to spend.
@@ -77,9 +70,7 @@ impl<'p, 'a> Pass<'p, 'a> {
         let cost = evaluation.cost.saturating_add(self.spent.take());
         let Some(left) = self.budget.get().checked_sub(cost) else { return Err(OUT_OF_BUDGET) };
         self.budget.set(left);
-        Ok(evaluation
-            .outcome
-            .map_err(|error| format!("expression '{}' resulted in error: {error}", expression.text)))
+        Ok(evaluation.outcome.map_err(|error| format!("expression '{}' resulted in error: {error}", expression.text)))
     }
 
     fn composed(&self, name: &str) -> Option<Result<Value<'a>, EvalError>> {

@@ -89,9 +89,8 @@ impl ValidatingPolicy {
         let (variables, composed, variable_names) = compile_variables(spec, scope);
         let fails_open = spec["failurePolicy"] == "Ignore";
         let conditions = Condition::read_all(&spec["matchConditions"]);
-        let compile = |text: &str, scope: Scope, wanted: Wanted| {
-            Expression::compile(text, scope, Some(&composed), wanted)
-        };
+        let compile =
+            |text: &str, scope: Scope, wanted: Wanted| Expression::compile(text, scope, Some(&composed), wanted);
         let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
         let validations = spec["validations"].as_array().into_iter().flatten().map(|validation| {
             let message = text(&validation["messageExpression"]);
@@ -207,9 +206,9 @@ impl ValidatingPolicy {
 impl Validation {
     /// The message: that of the expression, else the given one, else the expression itself.
     fn decision(&self, evaluated: Option<&str>) -> Decision {
-        let evaluated = evaluated.map(str::trim).filter(|message| {
-            !message.is_empty() && message.len() <= MAX_MESSAGE_BYTES && !message.contains('\n')
-        });
+        let evaluated = evaluated
+            .map(str::trim)
+            .filter(|message| !message.is_empty() && message.len() <= MAX_MESSAGE_BYTES && !message.contains('\n'));
         let message = match evaluated {
             Some(message) => message.to_owned(),
             None if self.message.is_empty() => format!("failed expression: {}", self.expression.text.trim()),
@@ -275,10 +274,7 @@ mod tests {
             ("object.spec.replicas <= params.max", Some("failed expression: object.spec.replicas <= params.max")),
             ("request.operation == 'CREATE' && oldObject == null", None),
             ("namespaceObject.metadata.labels['a'] == 'b'", None),
-            (
-                "object.nothing == 1",
-                Some("expression 'object.nothing == 1' resulted in error: no such key: nothing"),
-            ),
+            ("object.nothing == 1", Some("expression 'object.nothing == 1' resulted in error: no such key: nothing")),
             ("authorizer.group('').resource('pods').check('get').allowed()", None),
             ("authorizer.requestResource.check('get').allowed()", None),
             (
@@ -324,9 +320,7 @@ mod tests {
 
     #[test]
     fn conditions_come_first() {
-        let spec = |condition: &str| {
-            json!({"matchConditions": [{"name": "c", "expression": condition}], "validations": [{"expression": "false"}]})
-        };
+        let spec = |condition: &str| json!({"matchConditions": [{"name": "c", "expression": condition}], "validations": [{"expression": "false"}]});
         assert!(validate(&spec("request.userInfo.username == 'you'"), &json!({})).is_empty());
         assert_eq!(validate(&spec("request.userInfo.username == 'me'"), &json!({})).len(), 1);
         let broken = validate(&spec("object.nothing == 1"), &json!({}));

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn quota(hard: Value, used: Value, spec: Value) -> Quota {
+    fn quota(hard: &Value, used: &Value, spec: &Value) -> Quota {
         Quota::read(&json!({"metadata": {"name": "q"}, "spec": spec, "status": {"hard": hard, "used": used}}))
     }
 
@@ -131,7 +131,7 @@ mod tests {
         check(quotas, &request)
     }
 
-    fn pod(resources: Value) -> Value {
+    fn pod(resources: &Value) -> Value {
         json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": resources}]}})
     }
 
@@ -142,17 +142,17 @@ mod tests {
     #[test]
     fn objects_are_counted_until_the_limit() {
         let maps = Evaluator::of("", "configmaps").unwrap();
-        let full = quota(json!({"configmaps": "2"}), json!({"configmaps": "2"}), json!({}));
+        let full = quota(&json!({"configmaps": "2"}), &json!({"configmaps": "2"}), &json!({}));
         let words = "exceeded quota: q, requested: configmaps=1, used: configmaps=2, limited: configmaps=2";
         assert_eq!(create(&maps, &[full], &json!({})), refusal(words));
-        let free = quota(json!({"count/configmaps": "2"}), json!({"count/configmaps": "1"}), json!({}));
+        let free = quota(&json!({"count/configmaps": "2"}), &json!({"count/configmaps": "1"}), &json!({}));
         assert_eq!(create(&maps, &[free], &json!({})), Ok(vec![(0, json!({"count/configmaps": "2"}))]));
-        let unknown = quota(json!({"configmaps": "2"}), json!({}), json!({}));
+        let unknown = quota(&json!({"configmaps": "2"}), &json!({}), &json!({}));
         assert_eq!(
             create(&maps, &[unknown], &json!({})),
             refusal("status unknown for quota: q, resources: configmaps")
         );
-        let other = quota(json!({"secrets": "0"}), json!({"secrets": "0"}), json!({}));
+        let other = quota(&json!({"secrets": "0"}), &json!({"secrets": "0"}), &json!({}));
         assert_eq!(create(&maps, &[other], &json!({})), Ok(Vec::new()));
         assert_eq!(Evaluator::of("", "events"), None);
     }
@@ -161,10 +161,10 @@ mod tests {
     fn pods_are_counted_by_what_they_ask_for() {
         let hard = json!({"requests.cpu": "1", "limits.memory": "1Gi", "pods": "9"});
         let used = json!({"requests.cpu": "600m", "limits.memory": "0", "pods": "1"});
-        let quotas = [quota(hard, used, json!({}))];
-        let asking = |cpu: &str| pod(json!({"requests": {"cpu": cpu}, "limits": {"memory": "1Gi"}}));
+        let quotas = [quota(&hard, &used, &json!({}))];
+        let asking = |cpu: &str| pod(&json!({"requests": {"cpu": cpu}, "limits": {"memory": "1Gi"}}));
         let missing = "failed quota: q: must specify limits.memory for: c; requests.cpu for: c";
-        assert_eq!(create(&Evaluator::Pods, &quotas, &pod(json!({}))), refusal(missing));
+        assert_eq!(create(&Evaluator::Pods, &quotas, &pod(&json!({}))), refusal(missing));
         let words = "exceeded quota: q, requested: requests.cpu=500m, used: requests.cpu=600m, limited: requests.cpu=1";
         assert_eq!(create(&Evaluator::Pods, &quotas, &asking("500m")), refusal(words));
         let charged = json!({"requests.cpu": "1", "limits.memory": "1Gi", "pods": "2"});
@@ -173,28 +173,28 @@ mod tests {
 
     #[test]
     fn scopes_select_pods() {
-        let scoped = |spec: Value| [quota(json!({"pods": "0"}), json!({"pods": "0"}), spec)];
+        let scoped = |spec: Value| [quota(&json!({"pods": "0"}), &json!({"pods": "0"}), &spec)];
         let selector = |operator: &str, values: Value| json!({"scopeSelector": {"matchExpressions": [{"scopeName": "PriorityClass", "operator": operator, "values": values}]}});
-        let mut important = pod(json!({}));
+        let mut important = pod(&json!({}));
         important["spec"]["priorityClassName"] = "high".into();
-        let mut ending = pod(json!({}));
+        let mut ending = pod(&json!({}));
         ending["spec"]["activeDeadlineSeconds"] = 5.into();
-        let mut far = pod(json!({}));
+        let mut far = pod(&json!({}));
         far["spec"]["affinity"] =
             json!({"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"namespaceSelector": {}}]}});
         let cases = [
-            (json!({"scopes": ["BestEffort"]}), pod(json!({})), true),
-            (json!({"scopes": ["NotBestEffort"]}), pod(json!({})), false),
-            (json!({"scopes": ["NotBestEffort"]}), pod(json!({"requests": {"cpu": "1"}})), true),
-            (json!({"scopes": ["Terminating"]}), pod(json!({})), false),
+            (json!({"scopes": ["BestEffort"]}), pod(&json!({})), true),
+            (json!({"scopes": ["NotBestEffort"]}), pod(&json!({})), false),
+            (json!({"scopes": ["NotBestEffort"]}), pod(&json!({"requests": {"cpu": "1"}})), true),
+            (json!({"scopes": ["Terminating"]}), pod(&json!({})), false),
             (json!({"scopes": ["Terminating"]}), ending, true),
-            (json!({"scopes": ["PriorityClass"]}), pod(json!({})), false),
+            (json!({"scopes": ["PriorityClass"]}), pod(&json!({})), false),
             (json!({"scopes": ["PriorityClass"]}), important.clone(), true),
             (selector("In", json!(["high"])), important.clone(), true),
             (selector("NotIn", json!(["high"])), important.clone(), false),
-            (selector("NotIn", json!(["high"])), pod(json!({})), true),
+            (selector("NotIn", json!(["high"])), pod(&json!({})), true),
             (selector("DoesNotExist", json!([])), important, false),
-            (json!({"scopes": ["CrossNamespacePodAffinity"]}), pod(json!({})), false),
+            (json!({"scopes": ["CrossNamespacePodAffinity"]}), pod(&json!({})), false),
             (json!({"scopes": ["CrossNamespacePodAffinity"]}), far, true),
         ];
         for (spec, pod, counted) in cases {
@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn updates_are_charged_with_the_difference() {
-        let quotas = [quota(json!({"services.nodeports": "2"}), json!({"services.nodeports": "1"}), json!({}))];
+        let quotas = [quota(&json!({"services.nodeports": "2"}), &json!({"services.nodeports": "1"}), &json!({}))];
         let service = |kind: &str, ports: usize| json!({"spec": {"type": kind, "ports": vec![json!({}); ports]}});
         let change = |old: &Value, new: &Value| {
             let evaluator = &Evaluator::Services;
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn claims_count_by_class_in_whole_bytes() {
         let name = "gold.storageclass.storage.k8s.io/requests.storage";
-        let quotas = [quota(json!({name: "1Gi"}), json!({name: "0"}), json!({}))];
+        let quotas = [quota(&json!({name: "1Gi"}), &json!({name: "0"}), &json!({}))];
         let claim = |class: &str, size: &str| json!({"spec": {"storageClassName": class, "resources": {"requests": {"storage": size}}}});
         assert_eq!(create(&Evaluator::VolumeClaims, &quotas, &claim("iron", "9Gi")), Ok(Vec::new()));
         let charged = create(&Evaluator::VolumeClaims, &quotas, &claim("gold", "1Gi"));
@@ -233,9 +233,9 @@ mod tests {
     #[test]
     fn devices_count_by_class() {
         let quotas = [quota(
-            json!({"gpu.deviceclass.resource.k8s.io/devices": "3"}),
-            json!({"gpu.deviceclass.resource.k8s.io/devices": "0"}),
-            json!({}),
+            &json!({"gpu.deviceclass.resource.k8s.io/devices": "3"}),
+            &json!({"gpu.deviceclass.resource.k8s.io/devices": "0"}),
+            &json!({}),
         )];
         let exact = |number: i64| json!({"exactly": {"deviceClassName": "gpu", "allocationMode": "ExactCount", "count": number}});
         let claim = |requests: Value| json!({"spec": {"devices": {"requests": requests}}});

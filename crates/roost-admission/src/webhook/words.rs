@@ -34,13 +34,12 @@ pub fn response_words(code: u16, body: &str) -> String {
     match code {
         400 => "the server rejected our request for an unknown reason".into(),
         401 => "the server has asked for the client to provide credentials".into(),
-        403 | 415 => body.into(),
         404 => "the server could not find the requested resource".into(),
         405 => "the server does not allow this method on the requested resource".into(),
         406 if body.is_empty() || body == "unknown" => {
             "the server was unable to respond with a content type that the client supports".into()
         }
-        406 => body.into(),
+        403 | 406 | 415 => body.into(),
         409 => "the server reported a conflict".into(),
         422 => "the server rejected our request due to an error in our request".into(),
         429 => "the server has received too many requests and has asked us to try again later".into(),

@@ -27,7 +27,7 @@ pub(crate) struct Policies {
     runtime_classes: Derived<Classes>,
     storage_classes: Derived<Classes>,
     ingress_classes: Derived<Classes>,
-    pub(super) policies: Derived<PolicyTable>,
+    pub(super) policy_table: Derived<PolicyTable>,
     pub(super) webhooks: Derived<Webhooks>,
     /// Connections to webhooks.
     pub(crate) connections: Pool,
@@ -46,7 +46,9 @@ impl Policies {
             runtime_classes: Derived::new(collection("node.k8s.io", "runtimeclasses")),
             storage_classes: Derived::new(collection("storage.k8s.io", "storageclasses")),
             ingress_classes: Derived::new(collection("networking.k8s.io", "ingressclasses")),
-            policies: Derived::new(PolicyTable::SOURCES.map(|plural| Collection::new(tenant, REGISTRATION, plural))),
+            policy_table: Derived::new(
+                PolicyTable::SOURCES.map(|plural| Collection::new(tenant, REGISTRATION, plural)),
+            ),
             webhooks: Derived::new(Webhooks::SOURCES.map(|plural| Collection::new(tenant, REGISTRATION, plural))),
             connections: Pool::default(),
         }

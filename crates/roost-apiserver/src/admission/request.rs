@@ -125,7 +125,8 @@ impl Attributes<'_> {
     pub(super) fn equivalents(&self) -> Arc<[Equivalent]> {
         let resource = self.target.resource;
         if resource.as_custom().is_none() {
-            static BUILT_IN: LazyLock<HashMap<(String, String), Arc<[Equivalent]>>> = LazyLock::new(|| {
+            type ByPlace = HashMap<(String, String), Arc<[Equivalent]>>;
+            static BUILT_IN: LazyLock<ByPlace> = LazyLock::new(|| {
                 let mut by_place: HashMap<_, Vec<Equivalent>> = HashMap::new();
                 for resource in Resource::all_built_in() {
                     by_place.entry(place(resource)).or_default().push(equivalent(resource));

@@ -15,7 +15,7 @@ type Connection = SendRequest<Full<Bytes>>;
 const MAX_IDLE: usize = 8;
 
 /// How long one is kept: less than most servers keep theirs.
-const IDLE_TIME: Duration = Duration::from_secs(60);
+const IDLE_TIME: Duration = Duration::from_mins(1);
 
 /// The kept connections of a tenant, by where they lead.
 #[derive(Default)]

@@ -26,7 +26,8 @@ const MAX_KEPT: usize = 64;
 
 /// TLS for calls to those whom some authorities vouch for. Reading certificates takes a while, so it is kept.
 pub(super) fn client_config(authorities: &str) -> Result<Arc<ClientConfig>, String> {
-    static KEPT: LazyLock<Mutex<Vec<(String, Arc<ClientConfig>)>>> = LazyLock::new(Mutex::default);
+    type Kept = Vec<(String, Arc<ClientConfig>)>;
+    static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
     if let Some((_, config)) = KEPT.lock().iter().find(|(kept, _)| kept == authorities) {
         return Ok(Arc::clone(config));
     }

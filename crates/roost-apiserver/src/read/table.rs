@@ -55,7 +55,7 @@ pub(crate) fn present(
         }
         View::Table => {
             let meta = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-            table(resource, format, Include::parse(call)?, meta, &[object], true)
+            table(resource, format, Include::parse(call)?, &meta, &[object], true)
         }
     };
     Ok(respond::object(code, format, &view))
@@ -87,7 +87,7 @@ pub(crate) fn present_list(
             let items: Vec<Value> = objects.iter().map(|object| metadata_object(format, object)).collect();
             json!({"apiVersion": format!("meta.k8s.io/{}", format.view_version), "kind": "PartialObjectMetadataList", "metadata": meta.to_value(false), "items": items})
         }
-        View::Table => table(resource, format, Include::parse(call)?, meta.to_value(false), &objects, true),
+        View::Table => table(resource, format, Include::parse(call)?, &meta.to_value(false), &objects, true),
     };
     Ok(respond::object(200, format, &view))
 }
@@ -129,7 +129,7 @@ pub(crate) fn table(
     resource: &Resource,
     format: &Format,
     include: Include,
-    meta: Value,
+    meta: &Value,
     objects: &[Value],
     headers: bool,
 ) -> Value {

@@ -233,7 +233,7 @@ impl Watcher {
             View::Table => {
                 let meta = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
                 let headers = !std::mem::replace(&mut self.headers_sent, true);
-                table(&self.resource, &self.format, self.include, meta, &[object], headers)
+                table(&self.resource, &self.format, self.include, &meta, &[object], headers)
             }
         };
         self.frame(out, kind, &view);
@@ -252,7 +252,7 @@ impl Watcher {
             View::Table => {
                 let meta = json!({"resourceVersion": revision.to_string()});
                 let headers = !std::mem::replace(&mut self.headers_sent, true);
-                table(&self.resource, &self.format, self.include, meta, &[object], headers)
+                table(&self.resource, &self.format, self.include, &meta, &[object], headers)
             }
         };
         self.frame(out, "BOOKMARK", &view);

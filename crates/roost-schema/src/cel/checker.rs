@@ -119,7 +119,9 @@ impl<'s> Checker<'_, 's, '_, '_> {
             Kind::Map { entries } => self.check_map(entries),
             Kind::Message { name, fields } => {
                 let name = name.clone();
-                fields.iter_mut().for_each(|field| self.check(&mut field.value));
+                for field in fields.iter_mut() {
+                    self.check(&mut field.value);
+                }
                 self.check_message(expr.id, &name, fields)
             }
             Kind::Comprehension(fold) => self.check_comprehension(fold),

@@ -44,10 +44,9 @@ impl<'s> ObjectType<'s> {
     pub(crate) fn name(&self) -> &str {
         match self {
             ObjectType::Library(name) => name,
+            ObjectType::Metadata(name) | ObjectType::Constructed(name) => name,
             ObjectType::Schema(object) => &object.name,
-            ObjectType::Metadata(name) => name,
             ObjectType::Declared(declared) => &declared.name,
-            ObjectType::Constructed(name) => name,
         }
     }
 

@@ -95,8 +95,8 @@ impl Value<'_> {
         Ok(match self {
             Value::Null => Json::Null,
             Value::Bool(flag) => Json::Bool(*flag),
-            Value::Int(number) => (*number).into(),
-            Value::Uint(number) => (*number).into(),
+            Value::Int(number) => Json::from(*number),
+            Value::Uint(number) => Json::Number((*number).into()),
             Value::Double(number) => serde_json::Number::from_f64(*number).map_or(Json::Null, Json::Number),
             Value::String(text) => text.to_string().into(),
             Value::Preserved(json) => (*json).clone(),

@@ -67,7 +67,8 @@ pub(in super::super) fn mutate(
     second: bool,
 ) -> Result<bool, Status> {
     let cluster = &attributes.target.call.cluster;
-    let Some(bound) = cluster.policies.policies.read(&cluster.store, |table: &mut PolicyTable| table.mutating()) else {
+    let Some(bound) = cluster.policies.policy_table.read(&cluster.store, |table: &mut PolicyTable| table.mutating())
+    else {
         return Ok(false);
     };
     let mut refusals = Vec::new();

@@ -17,21 +17,21 @@ pub(super) struct Bound<P> {
 
 /// Policies of one kind.
 struct Policies<P> {
-    policies: BTreeMap<String, Arc<P>>,
+    by_name: BTreeMap<String, Arc<P>>,
     bindings: BTreeMap<String, Arc<Binding>>,
     bound: Arc<[Bound<P>]>,
 }
 
 impl<P> Default for Policies<P> {
     fn default() -> Self {
-        Self { policies: BTreeMap::new(), bindings: BTreeMap::new(), bound: Arc::new([]) }
+        Self { by_name: BTreeMap::new(), bindings: BTreeMap::new(), bound: Arc::new([]) }
     }
 }
 
 impl<P> Policies<P> {
     /// Those that something binds, sorted by name; the others have no effect.
     fn rebuild(&mut self) {
-        let bound = self.policies.iter().filter_map(|(name, policy)| {
+        let bound = self.by_name.iter().filter_map(|(name, policy)| {
             let bindings: Vec<_> = self.bindings.values().filter(|one| one.policy == *name).cloned().collect();
             (!bindings.is_empty()).then(|| Bound { policy: Arc::clone(policy), bindings })
         });
@@ -74,13 +74,13 @@ impl Index for PolicyTable {
         let name = name.to_owned();
         match source {
             0 => {
-                self.validating.policies.insert(name, Arc::new(ValidatingPolicy::compile(&object)));
+                self.validating.by_name.insert(name, Arc::new(ValidatingPolicy::compile(&object)));
             }
             1 => {
                 self.validating.bindings.insert(name, Arc::new(Binding::read(&object)));
             }
             2 => {
-                self.mutating.policies.insert(name, Arc::new(MutatingPolicy::compile(&object)));
+                self.mutating.by_name.insert(name, Arc::new(MutatingPolicy::compile(&object)));
             }
             _ => {
                 self.mutating.bindings.insert(name, Arc::new(Binding::read(&object)));
@@ -91,9 +91,9 @@ impl Index for PolicyTable {
 
     fn remove(&mut self, source: usize, name: &str) {
         match source {
-            0 => drop(self.validating.policies.remove(name)),
+            0 => drop(self.validating.by_name.remove(name)),
             1 => drop(self.validating.bindings.remove(name)),
-            2 => drop(self.mutating.policies.remove(name)),
+            2 => drop(self.mutating.by_name.remove(name)),
             _ => drop(self.mutating.bindings.remove(name)),
         }
         if source < 2 { self.validating.rebuild() } else { self.mutating.rebuild() }

@@ -17,7 +17,7 @@ const MAX_ANNOTATION_BYTES: usize = 10 * 1024;
 /// Asks all policies that a write concerns.
 pub(in super::super) fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<(), Status> {
     let cluster = &attributes.target.call.cluster;
-    let Some(bound) = cluster.policies.policies.read(&cluster.store, |table: &mut PolicyTable| table.validating())
+    let Some(bound) = cluster.policies.policy_table.read(&cluster.store, |table: &mut PolicyTable| table.validating())
     else {
         return Ok(());
     };
@@ -62,14 +62,18 @@ fn ask(
         Ok(None) => return Ok(()),
         Ok(Some(invocation)) => invocation,
         Err(status) => {
-            misconfigured("policy", &status.message).into_iter().for_each(|decision| refuse(None, decision));
+            if let Some(decision) = misconfigured("policy", &status.message) {
+                refuse(None, decision);
+            }
             return Ok(());
         }
     };
     let kind = match parameters::resource_of(attributes, policy.parameter_kind.as_ref()) {
         Ok(kind) => kind,
         Err(why) => {
-            misconfigured("policy", &why).into_iter().for_each(|decision| refuse(None, decision));
+            if let Some(decision) = misconfigured("policy", &why) {
+                refuse(None, decision);
+            }
             return Ok(());
         }
     };
@@ -87,7 +91,9 @@ fn ask(
         let parameters = match parameters {
             Ok(parameters) => parameters,
             Err(why) => {
-                misconfigured("binding", &why).into_iter().for_each(|decision| refuse(Some(binding), decision));
+                if let Some(decision) = misconfigured("binding", &why) {
+                    refuse(Some(binding), decision);
+                }
                 continue;
             }
         };
@@ -97,7 +103,9 @@ fn ask(
         let objects = objects.get(attributes, object, &invocation)?;
         for parameters in &parameters {
             let denials = evaluate(attributes, policy, binding, objects, parameters, &mut annotations);
-            denials.into_iter().for_each(|decision| refuse(Some(binding), decision));
+            for decision in denials {
+                refuse(Some(binding), decision);
+            }
         }
     }
     for (key, values) in annotations {

@@ -195,12 +195,12 @@ pub(super) async fn check(cluster: &Arc<Cluster>, inside: &Inside, name: &str) -
     if judge::taints(&node, eviction, evict, &now).is_some() || !judge::labels(&node).is_empty() {
         let transform = |live: &Value| {
             let mut next = live.clone();
-            if let Some(taints) = judge::taints(live, eviction, evict, &now) {
-                if let Some(spec) = next["spec"].as_object_mut() {
-                    spec.remove("taints");
-                    if !taints.is_empty() {
-                        spec.insert("taints".into(), taints.into());
-                    }
+            if let Some(taints) = judge::taints(live, eviction, evict, &now)
+                && let Some(spec) = next["spec"].as_object_mut()
+            {
+                spec.remove("taints");
+                if !taints.is_empty() {
+                    spec.insert("taints".into(), taints.into());
                 }
             }
             for (label, value) in judge::labels(live) {

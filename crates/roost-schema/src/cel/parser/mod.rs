@@ -13,8 +13,11 @@ const MAX_CHARACTERS: usize = 100_000;
 /// Parts of an expression nest no deeper than this.
 const MAX_DEPTH: usize = 250;
 
-/// A tree whose macros expand deeper than this is refused, so that walks along it cannot exhaust the stack.
-const MAX_EXPANDED_DEPTH: usize = 500;
+/// A tree that is higher than this, its macros expanded, is refused, so that walks along it cannot exhaust the stack.
+const MAX_HEIGHT: usize = 500;
+
+/// By how much the expansion of a macro may raise the tree.
+const MACRO_HEIGHT: usize = 6;
 
 /// Macros that copy their arguments stop at this many nodes.
 const MAX_NODES: usize = 100_000;
@@ -33,27 +36,13 @@ pub(crate) fn parse<'a>(source: &'a [char], problems: &mut Problems<'a>) -> Opti
         return None;
     }
     let tokens = tokens(source, problems);
-    let mut parser = Parser { source, tokens, at: 0, depth: 0, locations: Vec::new(), problems };
+    let mut parser = Parser { source, tokens, at: 0, depth: 0, height: 0, locations: Vec::new(), problems };
     let root = parser.start().ok()?;
     let locations = parser.locations;
     if !problems.is_empty() {
         return None;
     }
-    if expanded_depth(&root) > MAX_EXPANDED_DEPTH {
-        problems.report(None, format!("expression recursion limit exceeded: {MAX_DEPTH}"));
-        return None;
-    }
     Some(Parsed { root, locations })
-}
-
-fn expanded_depth(root: &Expr) -> usize {
-    let mut deepest = 0;
-    let mut pending = vec![(root, 1)];
-    while let Some((expr, depth)) = pending.pop() {
-        deepest = deepest.max(depth);
-        expr.for_each_part(|part| pending.push((part, depth + 1)));
-    }
-    deepest
 }
 
 /// A problem was reported that parsing cannot go on from.
@@ -69,6 +58,8 @@ pub(super) struct Parser<'a, 'p> {
     tokens: Vec<Lexeme>,
     at: usize,
     depth: usize,
+    /// The height of the part that was read last.
+    height: usize,
     locations: Vec<Offset>,
     problems: &'p mut Problems<'a>,
 }
@@ -198,15 +189,28 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
+    /// Notes that the part that was read last contains parts of a height.
+    fn raise(&mut self, tallest: usize, by: usize) -> Result<()> {
+        self.height = tallest + by;
+        if self.height > MAX_HEIGHT {
+            self.report(None, format!("expression recursion limit exceeded: {MAX_DEPTH}"));
+            return Err(Stop);
+        }
+        Ok(())
+    }
+
     fn expr(&mut self) -> Result<Expr> {
         self.deeper()?;
         let depth = self.depth;
         let condition = self.logical("||", "_||_")?;
         let result = if let Some(operator) = self.accept("?") {
             let id = self.new_id(Self::at_offset(operator));
+            let mut tallest = self.height;
             let truthy = self.logical("||", "_||_")?;
+            tallest = tallest.max(self.height);
             self.expect(":", "':'", false)?;
             let falsy = self.expr()?;
+            self.raise(tallest.max(self.height), 1)?;
             Self::call(id, "_?_:_", vec![condition, truthy, falsy])
         } else {
             condition
@@ -228,9 +232,12 @@ impl Parser<'_, '_> {
         }
         let id = self.new_id(Self::at_offset(self.peek(0)));
         let mut terms = vec![first];
+        let mut tallest = self.height;
         while self.accept(symbol).is_some() {
             terms.push(next(self)?);
+            tallest = tallest.max(self.height);
         }
+        self.raise(tallest, 1)?;
         Ok(Self::call(id, function, terms))
     }
 
@@ -262,7 +269,9 @@ impl Parser<'_, '_> {
             self.deeper()?;
             let operator = self.take();
             let id = self.new_id(Self::at_offset(operator));
+            let tallest = self.height;
             let right = next(self)?;
+            self.raise(tallest.max(self.height), 1)?;
             left = Self::call(id, function, vec![left, right]);
         }
         self.depth = depth;
@@ -286,6 +295,7 @@ impl Parser<'_, '_> {
         }
         let id = self.new_id(Self::at_offset(first));
         let operand = self.member()?;
+        self.raise(self.height, 1)?;
         Ok(Self::call(id, function, vec![operand]))
     }
 
@@ -303,7 +313,9 @@ impl Parser<'_, '_> {
                 if function == "_[_]" {
                     self.sync(true)?;
                 }
+                let tallest = self.height;
                 let index = self.expr()?;
+                self.raise(tallest.max(self.height), 1)?;
                 let at_end = self.peek(0).token == Token::End;
                 self.expect("]", "']'", at_end)?;
                 operand = Self::call(id, function, vec![operand, index]);
@@ -341,7 +353,9 @@ impl Parser<'_, '_> {
         }
         self.take();
         let field = self.text(name);
+        let below = self.height;
         if optional {
+            self.raise(below, 1)?;
             let id = self.new_id(Self::at_offset(dot));
             let literal = self.new_id(Self::at_offset(name));
             let field = Expr { id: literal, kind: Kind::Literal(Literal::String(field.into())) };
@@ -350,25 +364,31 @@ impl Parser<'_, '_> {
         if let Some(open) = self.accept("(") {
             let id = self.new_id(Self::at_offset(open));
             let args = self.arguments()?;
+            self.raise(below.max(self.height), MACRO_HEIGHT)?;
             return Ok(macros::receiver_call(self, id, &field, operand, args));
         }
+        self.raise(below, 1)?;
         let id = self.new_id(Self::at_offset(dot));
         Ok(Expr { id, kind: Kind::Select { operand: Box::new(operand), field: field.into(), test_only: false } })
     }
 
     fn arguments(&mut self) -> Result<Vec<Expr>> {
         let mut args = Vec::new();
+        let mut tallest = 0;
         if self.accept(")").is_some() {
+            self.height = 0;
             return Ok(args);
         }
         loop {
             args.push(self.expr()?);
+            tallest = tallest.max(self.height);
             if self.accept(",").is_none() {
                 break;
             }
         }
         let at_end = self.peek(0).token == Token::End;
         self.expect(")", "')'", at_end)?;
+        self.height = tallest;
         Ok(args)
     }
 }

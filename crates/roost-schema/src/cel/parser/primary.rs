@@ -80,15 +80,18 @@ impl Parser<'_, '_> {
             if self.accept("(").is_some() {
                 self.arguments()?;
             }
+            self.height = 1;
             return Ok(self.placeholder(at));
         }
         let name = format!("{prefix}{name}");
         if let Some(open) = self.accept("(") {
             let id = self.new_id(Self::at_offset(open));
             let args = self.arguments()?;
+            self.raise(self.height, 1)?;
             return Ok(macros::global_call(self, id, &name, args));
         }
         let id = self.new_id(Self::at_offset(first));
+        self.height = 1;
         Ok(Expr { id, kind: Kind::Ident(name.into()) })
     }
 
@@ -97,6 +100,7 @@ impl Parser<'_, '_> {
         let id = self.new_id(Self::at_offset(open));
         let mut elements = Vec::new();
         let mut optional = Vec::new();
+        let mut tallest = 0;
         while !self.is("]") {
             if elements.is_empty() && self.accept(",").is_some() {
                 break;
@@ -105,8 +109,10 @@ impl Parser<'_, '_> {
                 optional.push(elements.len());
             }
             elements.push(self.expr()?);
+            tallest = tallest.max(self.height);
             if self.accept(",").is_none() {
                 self.expect_either("]")?;
+                self.raise(tallest, 1)?;
                 return Ok(Expr { id, kind: Kind::List { elements, optional } });
             }
             if !self.is("]") && !self.is("?") && !Self::begins_operand(self.peek(0).token) {
@@ -114,6 +120,7 @@ impl Parser<'_, '_> {
             }
         }
         self.expect("]", "']'", false)?;
+        self.raise(tallest, 1)?;
         Ok(Expr { id, kind: Kind::List { elements, optional } })
     }
 
@@ -126,22 +133,27 @@ impl Parser<'_, '_> {
         let open = self.take();
         let id = self.new_id(Self::at_offset(open));
         let mut entries = Vec::new();
+        let mut tallest = 0;
         while !self.is("}") {
             if entries.is_empty() && self.accept(",").is_some() {
                 break;
             }
             let optional = self.accept("?").is_some();
             let key = self.expr()?;
+            tallest = tallest.max(self.height);
             let insertable = Self::begins_operand(self.peek(0).token);
             self.expect(":", "':'", insertable)?;
             let value = self.expr()?;
+            tallest = tallest.max(self.height);
             entries.push(Entry { key, value, optional });
             if self.accept(",").is_none() {
                 self.expect_either("}")?;
+                self.raise(tallest, 1)?;
                 return Ok(Expr { id, kind: Kind::Map { entries } });
             }
         }
         self.expect("}", "'}'", false)?;
+        self.raise(tallest, 1)?;
         Ok(Expr { id, kind: Kind::Map { entries } })
     }
 
@@ -149,6 +161,7 @@ impl Parser<'_, '_> {
         let open = self.take();
         let id = self.new_id(Self::at_offset(open));
         let mut fields = Vec::new();
+        let mut tallest = 0;
         while !self.is("}") {
             let optional = self.accept("?").is_some();
             let field = self.peek(0);
@@ -163,16 +176,19 @@ impl Parser<'_, '_> {
             let colon = self.expect(":", "':'", false)?;
             let id = self.new_id(Self::at_offset(colon));
             let value = self.expr()?;
+            tallest = tallest.max(self.height);
             fields.push(Field { id, name: self.text(field).into(), value, optional });
             if self.accept(",").is_none() {
                 break;
             }
         }
         self.expect("}", "{'}', ','}", false)?;
+        self.raise(tallest, 1)?;
         Ok(Expr { id, kind: Kind::Message { name: name.into(), fields } })
     }
 
     fn literal(&mut self) -> Expr {
+        self.height = 1;
         let first = self.take();
         let at = Self::at_offset(first);
         let negative = first.token == Token::Symbol("-");
