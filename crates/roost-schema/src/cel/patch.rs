@@ -93,7 +93,7 @@ impl Value<'_> {
     fn json_at(&self, depth: usize) -> Result<Json, String> {
         let Some(depth) = depth.checked_sub(1) else { return Err("value is nested too deeply".into()) };
         Ok(match self {
-            Value::Null => Json::Null,
+            Value::Null | Value::Optional(None) => Json::Null,
             Value::Bool(flag) => Json::Bool(*flag),
             Value::Int(number) => Json::from(*number),
             Value::Uint(number) => Json::Number((*number).into()),
@@ -131,7 +131,6 @@ impl Value<'_> {
             }
             Value::Duration(_) | Value::Timestamp(_) => super::libraries::to_text(self).into(),
             Value::Optional(Some(inner)) => inner.json_at(depth)?,
-            Value::Optional(None) => Json::Null,
             other => {
                 return Err(format!("type conversion error from '{}' to 'google.protobuf.Value'", other.type_name()));
             }
