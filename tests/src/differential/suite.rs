@@ -157,7 +157,7 @@ impl Context {
     async fn judge(&self, sequence: &Sequence, again: &str) -> Result<Verdict, SuiteError> {
         let start = Instant::now();
         let suffix = format!("{}{again}", self.options.suffix);
-        let variables = self.variables(sequence, &suffix)?;
+        let variables = Self::variables(sequence, &suffix)?;
         let (stock, ours) = tokio::join!(
             self.execute(sequence, &self.servers.stock, "stock", &suffix, variables.clone()),
             self.execute(sequence, &self.servers.ours, "ours", &suffix, variables),
@@ -192,7 +192,7 @@ impl Context {
         Ok(verdict)
     }
 
-    fn variables(&self, sequence: &Sequence, suffix: &str) -> Result<Variables, SuiteError> {
+    fn variables(sequence: &Sequence, suffix: &str) -> Result<Variables, SuiteError> {
         let mut variables = Variables::default();
         for (name, text) in &sequence.variables {
             variables.set(name, text.clone());
