@@ -35,8 +35,10 @@ const RACES: &[&str] = &[
     "Error getting updated StatefulSet from lister",
     // Until its first request is approved, a kubelet has no credential of its own.
     r#"Failed to watch.*User \\"system:anonymous\\" cannot list"#,
-    // The kubelet looks for its own files before it has made them; no server has a part in it.
-    "/var/lib/kubelet/.*no such file or directory",
+    // The kubelet makes its lease while it registers its node, and asks for the node's uid.
+    "Failed to get node when trying to set owner ref to the node lease",
+    // The kubelet has not measured a new pod yet; no server has a part in it.
+    "RecentStats: unable to find data in memory cache",
     // The kubelet reads a cgroup that is gone with its pod, or a container that is.
     "failed to read .*cgroup",
     "(?i)(container|sandbox) .*not found|containerd task",

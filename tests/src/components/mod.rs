@@ -105,15 +105,21 @@ pub async fn compare(
     nodes: Nodes,
     duration: Duration,
 ) -> Result<Comparison, ComponentsError> {
-    let (ours, stock) =
+    // A node that ends removes directories under which the other one has its mounts, so both end here.
+    let ((ours, _our_node), (stock, _stock_node)) =
         tokio::try_join!(run(ours, nodes, "10.213.77", duration), run(stock, nodes, "10.213.79", duration))?;
     let only_ours = ours.beyond(&stock);
     let on_both = ours.distinct() - only_ours.len();
     Ok(Comparison { only_ours, on_both, only_stock: stock.beyond(&ours).len() })
 }
 
-/// Runs the components on one plane and gathers their complaints.
-async fn run(plane: &Plane, nodes: Nodes, network: &str, duration: Duration) -> Result<Complaints, ComponentsError> {
+/// Runs the components on one plane and gathers their complaints; the node goes on until it is dropped.
+async fn run(
+    plane: &Plane,
+    nodes: Nodes,
+    network: &str,
+    duration: Duration,
+) -> Result<(Complaints, Node), ComponentsError> {
     let end = Instant::now() + duration;
     let directory = plane.directory().unwrap_or_else(|| std::path::Path::new("."));
     let mut parts = Parts::start(plane, directory)?;
@@ -135,5 +141,5 @@ async fn run(plane: &Plane, nodes: Nodes, network: &str, duration: Duration) -> 
     for log in parts.logs().into_iter().chain(node.log()) {
         complaints.read(&log)?;
     }
-    Ok(complaints)
+    Ok((complaints, node))
 }
