@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(found.len(), 3);
         assert!(found[0].starts_with(r#"data[a/b]: Invalid value: "a/b": a valid config key must consist of"#));
         assert_eq!(found[1], r#"data[c]: Invalid value: "c": duplicate of key present in binaryData"#);
-        assert_eq!(found[2], ": Too long: may not be more than 1048576 bytes");
+        assert_eq!(found[2], "[]: Too long: may not be more than 1048576 bytes");
         assert_eq!(decoded_length("eHg="), 2);
     }
 
