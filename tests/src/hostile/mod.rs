@@ -3,6 +3,8 @@
 mod multiplexed;
 mod raw;
 
+use std::path::PathBuf;
+
 use http::header::{AUTHORIZATION, HeaderValue};
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
@@ -14,15 +16,19 @@ use crate::{assets, ours};
 pub use multiplexed::Multiplexed;
 pub use raw::{Raw, RawAnswer};
 
-/// Starts a server for one test; builds it first, unless the environment names a binary.
-pub async fn start() -> Result<Plane, PlaneError> {
+/// The server's binary; built first, unless the environment names one.
+pub fn binary() -> Result<PathBuf, PlaneError> {
     if std::env::var_os(ours::BINARY_VARIABLE).is_none() {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut build = std::process::Command::new(cargo);
-        build.args(["build", "--quiet", "--package", "hcp"]).current_dir(assets::repository());
-        build.status()?;
+        build.args(["build", "--quiet", "--package", "hcp"]).current_dir(assets::repository()).status()?;
     }
-    ours::start(&ours::binary()?).await
+    Ok(ours::binary()?)
+}
+
+/// Starts a server for one test.
+pub async fn start() -> Result<Plane, PlaneError> {
+    ours::start(&binary()?).await
 }
 
 /// Somebody with a valid token and only the rights that they were given.
