@@ -39,6 +39,8 @@ const RACES: &[&str] = &[
     "Failed to get node when trying to set owner ref to the node lease",
     // The kubelet has not measured a new pod yet; no server has a part in it.
     "RecentStats: unable to find data in memory cache",
+    // Between the kubelet and containerd, which speak gRPC; the API does not.
+    "rpc error: code = |pleg has yet to be successful",
     // The kubelet reads a cgroup that is gone with its pod, or a container that is.
     "failed to read .*cgroup",
     "(?i)(container|sandbox) .*not found|containerd task",
