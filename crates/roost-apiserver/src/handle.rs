@@ -59,14 +59,14 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
         subresource: &info.subresource,
     };
     match verb {
-        "get" => read::get(&target, &format),
+        "get" => read::get(&target, &format).await,
         "list" | "watch" => {
             let options = ListOptions::parse(&call.query, verb == "watch")?;
             if verb == "watch" {
                 let options = watch_of_one(call, options)?;
-                return read::watch(call, &resource, &info.namespace, &options, &format);
+                return read::watch(call, &resource, &info.namespace, &options, &format).await;
             }
-            read::list(call, &resource, &info.namespace, &options, &format)
+            read::list(call, &resource, &info.namespace, &options, &format).await
         }
         "create" => create(&target, &body, &format).await,
         "update" => replace(&target, &body, &format).await,
@@ -350,7 +350,7 @@ async fn delete_collection(target: &Target<'_>, bytes: &Bytes, format: &Format) 
     let call = target.call;
     let list_options = ListOptions::parse(&call.query, false)?;
     let options = delete_options(call, bytes)?;
-    let (meta, objects) = read::select(call, target.resource, target.namespace, &list_options)?;
+    let (meta, objects) = read::select(call, target.resource, target.namespace, &list_options).await?;
     let mut deleted = Vec::new();
     for object in objects {
         let name = write::metadata_text(&object, "name").to_owned();

@@ -17,6 +17,7 @@ mod client;
 mod client_certificates;
 mod clock;
 mod cluster;
+mod conversion;
 mod custom;
 mod definition;
 mod derived;

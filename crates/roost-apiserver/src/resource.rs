@@ -183,6 +183,19 @@ impl Resource {
         }
     }
 
+    /// How to reach the webhook that converts objects, and which reviews it reads; none where no webhook does.
+    pub(crate) fn webhook(&self) -> Option<(&Value, &[String])> {
+        match &self.origin {
+            Origin::Custom(custom) => match &custom.definition.conversion {
+                roost_schema::Conversion::Webhook { client_config, review_versions } => {
+                    Some((client_config, review_versions))
+                }
+                roost_schema::Conversion::None => None,
+            },
+            Origin::BuiltIn(..) => None,
+        }
+    }
+
     /// Whether one such object is: written in the served version, under the present definition.
     pub(crate) fn is_current(&self, stored: &Stored, modified: Revision) -> bool {
         match &self.origin {

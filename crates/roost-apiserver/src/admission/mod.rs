@@ -104,7 +104,7 @@ struct Rounds {
 impl Rounds {
     /// Runs a round; says whether there has to be another one.
     async fn run(&mut self, attributes: &Attributes<'_>, object: &mut Value) -> Result<bool, Status> {
-        let mut changed = policy::mutate(attributes, object, &mut self.policies, self.second)?;
+        let mut changed = policy::mutate(attributes, object, &mut self.policies, self.second).await?;
         changed |= webhook::mutate(attributes, object, &mut self.webhooks, self.second).await?;
         let again = changed && !self.second;
         self.second = true;
@@ -149,7 +149,7 @@ pub(crate) async fn admit(
             break;
         }
     }
-    policy::validate(&attributes, sent)?;
+    policy::validate(&attributes, sent).await?;
     webhook::validate(&attributes, sent).await
 }
 
@@ -173,7 +173,7 @@ pub(crate) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Res
     crate::escalation::check(attributes, object)?;
     topology::check_resize(attributes, object)?;
     if !exempt {
-        policy::validate(attributes, object)?;
+        policy::validate(attributes, object).await?;
         webhook::validate(attributes, object).await?;
     }
     quota::charge(attributes, object).await

@@ -8,6 +8,7 @@ use roost_admission::webhook::{Review, ReviewVersion, review as review_of};
 use roost_object::{Map, Status, Value, group};
 
 use super::{Attributes, Verb};
+use crate::conversion;
 use crate::options::Propagation;
 use crate::resource::{Origin, Resource};
 use crate::subresource::scale;
@@ -141,7 +142,7 @@ impl Attributes<'_> {
     }
 
     /// An object, which is in the stored version, as the given kind: in another version, or as its scale.
-    pub(super) fn convert(&self, object: &Value, [group_name, version, _]: &Kind) -> Result<Value, Status> {
+    pub(super) async fn convert(&self, object: &Value, [group_name, version, _]: &Kind) -> Result<Value, Status> {
         let resource = self.target.resource;
         if self.action.is_some() {
             return Ok(object.clone());
@@ -151,7 +152,7 @@ impl Attributes<'_> {
             return Ok(scale::of(resource, &served).unwrap_or(Value::Null));
         }
         let wanted = group::api_version(group_name, version);
-        let mut object = object.clone();
+        let object = object.clone();
         match &resource.origin {
             Origin::BuiltIn(..) if wanted == resource.storage_api_version() && wanted == resource.api_version => {
                 Ok(object)
@@ -162,15 +163,25 @@ impl Attributes<'_> {
                 as_kind(object)
             }
             Origin::Custom(_) => {
-                object["apiVersion"] = wanted.into();
-                Ok(object)
+                conversion::to_version(&self.target.call.cluster, resource, object, &wanted).await
             }
         }
     }
 
+    /// An object as it will be and as it is, each null where there is none, as the kind that is asked for.
+    pub(super) async fn objects(&self, object: &Value, invocation: &Invocation) -> Result<[Value; 2], Status> {
+        let mut converted = [Value::Null, Value::Null];
+        for (place, object) in [object, self.old.unwrap_or(&Value::Null)].into_iter().enumerate() {
+            if !object.is_null() {
+                converted[place] = self.convert(object, &invocation.kind).await?;
+            }
+        }
+        Ok(converted)
+    }
+
     /// What was changed from outside, from the kind it is in back to the stored object: it gets the form of its kind,
     /// and its defaults.
-    pub(super) fn convert_back(
+    pub(super) async fn convert_back(
         &self,
         changed: Value,
         [group_name, version, _]: &Kind,
@@ -197,9 +208,14 @@ impl Attributes<'_> {
                     .map_err(|error| Status::internal(error.to_string()))
             }
             Origin::Custom(_) => {
-                let mut object = changed;
+                // Where a webhook converts, writes work with the served version.
+                let wanted = match resource.webhook() {
+                    Some(_) => resource.api_version.clone(),
+                    None => resource.storage_api_version(),
+                };
+                let cluster = &self.target.call.cluster;
+                let mut object = conversion::to_version(cluster, resource, changed, &wanted).await?;
                 apply_defaults(resource, &mut object);
-                object["apiVersion"] = resource.storage_api_version().into();
                 Ok(object)
             }
         }

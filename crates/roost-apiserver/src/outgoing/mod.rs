@@ -45,35 +45,29 @@ pub(crate) enum CallError {
     Response(String),
 }
 
-/// Who calls: seen by the webhook as the user agent.
-#[derive(Clone, Copy)]
-pub(crate) enum Caller {
-    /// Admission.
-    Admission,
-    /// The conversion of custom resources.
-    Conversion,
-}
-
-impl Caller {
-    fn agent(self) -> &'static str {
+impl CallError {
+    /// The words without those that only admission puts in front.
+    pub(crate) fn reason(&self) -> String {
         match self {
-            Caller::Admission => "kube-apiserver-admission",
-            Caller::Conversion => "kube-apiserver-conversion",
+            CallError::Client(why) | CallError::Response(why) => why.clone(),
+            CallError::Transport { url, why } => format!("Post \"{url}\": {why}"),
         }
     }
 }
 
+/// Who calls, as a webhook sees it, whatever it is asked.
+const AGENT: &str = "kube-apiserver-admission";
+
 /// Posts a body and returns the answer's.
 pub(crate) async fn post(
     cluster: &Arc<Cluster>,
-    caller: Caller,
     client: &Client,
     timeout: Duration,
     body: Bytes,
 ) -> Result<Bytes, CallError> {
     let endpoint = Endpoint::of(client, timeout).map_err(CallError::Client)?;
     let transport = |why: String| CallError::Transport { url: endpoint.url.clone(), why };
-    match tokio::time::timeout(timeout, exchange(cluster, caller, client, &endpoint, body)).await {
+    match tokio::time::timeout(timeout, exchange(cluster, client, &endpoint, body)).await {
         Ok(Ok((parts, bytes))) => answer::body_of(&parts, bytes).map_err(CallError::Response),
         Ok(Err(why)) => Err(transport(why)),
         Err(_) => Err(transport("context deadline exceeded".into())),
@@ -82,7 +76,6 @@ pub(crate) async fn post(
 
 async fn exchange(
     cluster: &Arc<Cluster>,
-    caller: Caller,
     client: &Client,
     endpoint: &Endpoint,
     body: Bytes,
@@ -90,7 +83,7 @@ async fn exchange(
     let pool = &cluster.policies.connections;
     // A kept connection may have been closed at the other end meanwhile: then the call is made on a new one.
     while let Some(mut connection) = pool.take(client) {
-        match connection.send_request(request(caller, endpoint, body.clone())).await {
+        match connection.send_request(request(endpoint, body.clone())).await {
             Ok(response) => {
                 let answer = read(response).await?;
                 pool.give_back(client, connection);
@@ -102,13 +95,13 @@ async fn exchange(
     }
     let mut connection = connect::connect(cluster, client, endpoint).await?;
     let response =
-        connection.send_request(request(caller, endpoint, body)).await.map_err(|error| connect::words(&error))?;
+        connection.send_request(request(endpoint, body)).await.map_err(|error| connect::words(&error))?;
     let answer = read(response).await?;
     pool.give_back(client, connection);
     Ok(answer)
 }
 
-fn request(caller: Caller, endpoint: &Endpoint, body: Bytes) -> Request<Full<Bytes>> {
+fn request(endpoint: &Endpoint, body: Bytes) -> Request<Full<Bytes>> {
     let mut request = Request::new(Full::new(body));
     *request.method_mut() = Method::POST;
     if let Ok(uri) = endpoint.path_and_query.parse() {
@@ -117,7 +110,7 @@ fn request(caller: Caller, endpoint: &Endpoint, body: Bytes) -> Request<Full<Byt
     let headers = request.headers_mut();
     headers.insert(ACCEPT, http::HeaderValue::from_static("application/json, */*"));
     headers.insert(CONTENT_TYPE, http::HeaderValue::from_static("application/json"));
-    headers.insert(USER_AGENT, http::HeaderValue::from_static(caller.agent()));
+    headers.insert(USER_AGENT, http::HeaderValue::from_static(AGENT));
     if let Ok(host) = http::HeaderValue::from_str(&endpoint.authority) {
         headers.insert(HOST, host);
     }

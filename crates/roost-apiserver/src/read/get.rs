@@ -5,12 +5,13 @@ use http::Response;
 use roost_object::{Status, Value};
 
 use super::table::present;
+use crate::conversion;
 use crate::negotiate::{Encoding, Format, View};
 use crate::respond::{self, Body};
 use crate::write::Target;
 
 /// Answers with one object in the agreed form.
-pub(crate) fn get(target: &Target<'_>, format: &Format) -> Result<Response<Body>, Status> {
+pub(crate) async fn get(target: &Target<'_>, format: &Format) -> Result<Response<Body>, Status> {
     let cluster = &target.call.cluster;
     let resource = target.resource;
     check_revision(target)?;
@@ -24,7 +25,11 @@ pub(crate) fn get(target: &Target<'_>, format: &Format) -> Result<Response<Body>
         out.put_u8(b'\n');
         return Ok(respond::bytes(200, "application/json", out.freeze()));
     }
-    let object: Value = cluster.decode_served(resource, &entry)?;
+    let object: Value = if resource.webhook().is_some() {
+        conversion::one_to_served(cluster, resource, cluster.decode(resource, &entry)?).await?
+    } else {
+        cluster.decode_served(resource, &entry)?
+    };
     present(target.call, resource, format, 200, object)
 }
 

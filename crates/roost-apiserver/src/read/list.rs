@@ -1,5 +1,7 @@
 //! Reading a collection, whole or in pages, at one revision.
 
+use std::sync::Arc;
+
 use bytes::{BufMut, BytesMut};
 use http::Response;
 use roost_object::field::{Error, Path};
@@ -11,6 +13,8 @@ use super::continuation::Continuation;
 use super::selection::Selection;
 use super::table::present_list;
 use crate::call::Call;
+use crate::cluster::Cluster;
+use crate::conversion;
 use crate::negotiate::{Encoding, Format, View};
 use crate::options::{ListOptions, Match};
 use crate::resource::Resource;
@@ -28,7 +32,7 @@ pub(crate) struct ListMeta {
 }
 
 /// Answers with a list in the agreed form.
-pub(crate) fn list(
+pub(crate) async fn list(
     call: &Call,
     resource: &Resource,
     namespace: &str,
@@ -44,12 +48,12 @@ pub(crate) fn list(
             return Ok(answer);
         }
     }
-    let (meta, objects) = choose(call, resource, options, &selection, &page)?;
+    let (meta, objects) = choose(call, resource, options, &selection, &page).await?;
     present_list(call, resource, format, &meta, objects)
 }
 
 /// The objects that a list is about, in the served version.
-pub(crate) fn select(
+pub(crate) async fn select(
     call: &Call,
     resource: &Resource,
     namespace: &str,
@@ -57,7 +61,7 @@ pub(crate) fn select(
 ) -> Result<(ListMeta, Vec<Value>), Status> {
     let selection = Selection::parse(options, resource)?;
     let page = read_page(call, resource, namespace, options, &selection)?;
-    choose(call, resource, options, &selection, &page)
+    choose(call, resource, options, &selection, &page).await
 }
 
 /// Reads a page of the collection at the revision that the options ask for.
@@ -81,7 +85,7 @@ fn read_page(
 }
 
 /// The objects of a page that are meant, cut at the limit.
-fn choose(
+async fn choose(
     call: &Call,
     resource: &Resource,
     options: &ListOptions,
@@ -91,8 +95,12 @@ fn choose(
     let mut objects = Vec::with_capacity(page.entries.len().min(1024));
     let mut last = None;
     let mut more = page.more;
+    let mut converted = served_by_webhook(&call.cluster, resource, &page.entries).await?.into_iter();
     for entry in &page.entries {
-        let object = call.cluster.decode_served(resource, entry)?;
+        let object = match converted.next() {
+            Some(object) => object,
+            None => call.cluster.decode_served(resource, entry)?,
+        };
         if !selection.matches(resource, &object) {
             continue;
         }
@@ -108,6 +116,19 @@ fn choose(
         meta.remaining = None;
     }
     Ok((meta, objects))
+}
+
+/// Entries as a webhook converts them, in one call; nothing where no webhook does.
+pub(super) async fn served_by_webhook(
+    cluster: &Arc<Cluster>,
+    resource: &Resource,
+    entries: &[Entry],
+) -> Result<Vec<Value>, Status> {
+    if resource.webhook().is_none() {
+        return Ok(Vec::new());
+    }
+    let objects = entries.iter().map(|entry| cluster.decode(resource, entry)).collect::<Result<_, _>>()?;
+    conversion::to_served(cluster, resource, objects).await
 }
 
 fn meta_of(page: &Page, more: bool, last: Option<&Entry>) -> ListMeta {

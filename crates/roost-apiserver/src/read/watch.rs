@@ -14,11 +14,12 @@ use roost_store::{Compacted, Cursor, Event, ListQuery, Revision};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::list::{not_in_future, parse_watch_revision};
+use super::list::{served_by_webhook, not_in_future, parse_watch_revision};
 use super::selection::Selection;
 use super::table::{Include, metadata_object, table};
 use crate::call::Call;
 use crate::cluster::Cluster;
+use crate::conversion;
 use crate::negotiate::{Encoding, Format, View};
 use crate::options::ListOptions;
 use crate::resource::Resource;
@@ -32,7 +33,7 @@ const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 
 /// Answers with a stream of changes.
-pub(crate) fn watch(
+pub(crate) async fn watch(
     call: &Call,
     resource: &Arc<Resource>,
     namespace: &str,
@@ -71,8 +72,12 @@ pub(crate) fn watch(
         let query = ListQuery { prefix: watcher.prefix.as_deref(), ..ListQuery::default() };
         let page = cluster.store.list(&collection, query).map_err(|error| Status::expired(error.to_string()))?;
         let mut out = BytesMut::new();
+        let mut converted = served_by_webhook(cluster, resource, &page.entries).await?.into_iter();
         for entry in &page.entries {
-            let object = cluster.decode_served(resource, entry)?;
+            let object = match converted.next() {
+                Some(object) => object,
+                None => cluster.decode_served(resource, entry)?,
+            };
             if watcher.selection.matches(resource, &object) {
                 watcher.write(&mut out, "ADDED", object);
             }
@@ -144,7 +149,14 @@ impl Streaming {
                     Ok(events) => {
                         let mut out = BytesMut::new();
                         for event in &events {
-                            self.watcher.event(&mut out, event);
+                            match self.watcher.convert(event).await {
+                                Ok(objects) => self.watcher.event(&mut out, event, objects),
+                                Err(status) => {
+                                    self.watcher.failed(&mut out, &status);
+                                    self.cursor = None;
+                                    return Some(out.freeze());
+                                }
+                            }
                         }
                         self.sent = events.last().map_or(self.sent, |event| event.revision);
                         if !out.is_empty() {
@@ -183,7 +195,7 @@ struct Watcher {
 
 impl Watcher {
     /// Writes one change, if it is meant.
-    fn event(&mut self, out: &mut BytesMut, event: &Event) {
+    fn event(&mut self, out: &mut BytesMut, event: &Event, converted: Option<[Option<Value>; 2]>) {
         if self.prefix.as_deref().is_some_and(|prefix| !event.name.starts_with(prefix)) {
             return;
         }
@@ -207,15 +219,45 @@ impl Watcher {
         }
         let decode =
             |value: &Bytes| self.cluster.decode_served_bytes(&self.resource, &event.name, value, event.revision).ok();
-        let new = event.value.as_ref().and_then(decode).filter(|object| self.selection.matches(&self.resource, object));
-        let old =
-            event.previous.as_ref().and_then(decode).filter(|object| self.selection.matches(&self.resource, object));
+        let [new, old] = converted
+            .unwrap_or_else(|| [event.value.as_ref().and_then(decode), event.previous.as_ref().and_then(decode)])
+            .map(|object| object.filter(|object| self.selection.matches(&self.resource, object)));
         match (old, new) {
             (None, Some(new)) => self.write(out, "ADDED", new),
             (Some(_), Some(new)) => self.write(out, "MODIFIED", new),
             (Some(old), None) => self.write(out, "DELETED", old),
             (None, None) => {}
         }
+    }
+
+    /// The object of a change as it is and as it was, as a webhook converts it; none where no webhook does.
+    async fn convert(&self, event: &Event) -> Result<Option<[Option<Value>; 2]>, Status> {
+        if self.resource.webhook().is_none()
+            || self.prefix.as_deref().is_some_and(|prefix| !event.name.starts_with(prefix))
+        {
+            return Ok(None);
+        }
+        let mut objects = Vec::with_capacity(2);
+        for value in [&event.value, &event.previous].into_iter().flatten() {
+            let stored = self.cluster.open_bytes(&self.resource, &event.name, value)?;
+            let api_version = self.resource.stored_api_version(&stored);
+            let object = stored
+                .decode(&api_version, &self.resource.kind, event.revision)
+                .map_err(|error| Status::internal(error.to_string()))?;
+            objects.push(object);
+        }
+        let mut objects = conversion::to_served(&self.cluster, &self.resource, objects).await?.into_iter();
+        let new = event.value.as_ref().and_then(|_| objects.next());
+        Ok(Some([new, objects.next()]))
+    }
+
+    /// Says why a watch cannot go on.
+    fn failed(&self, out: &mut BytesMut, status: &Status) {
+        let mut value = respond::status_value(status);
+        value["apiVersion"] = "v1".into();
+        value["kind"] = "Status".into();
+        value["metadata"] = json!({});
+        self.frame(out, "ERROR", &value);
     }
 
     /// Whether stored bytes can be sent as they are.
@@ -261,12 +303,8 @@ impl Watcher {
     /// The end of a watch whose changes are compacted away.
     fn expired(&self, after: Revision, compacted: Compacted) -> Bytes {
         let status = Status::expired(format!("too old resource version: {after} ({})", compacted.oldest));
-        let mut value = respond::status_value(&status);
-        value["apiVersion"] = "v1".into();
-        value["kind"] = "Status".into();
-        value["metadata"] = json!({});
         let mut out = BytesMut::new();
-        self.frame(&mut out, "ERROR", &value);
+        self.failed(&mut out, &status);
         out.freeze()
     }
 

@@ -51,7 +51,7 @@ pub(super) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     let target = Target { call, resource, namespace: &info.namespace, name: &info.name, subresource: "scale" };
     if info.verb == "get" {
-        let (object, _) = target.read()?.ok_or_else(|| target.not_found())?;
+        let (object, _) = target.read_live().await?.ok_or_else(|| target.not_found())?;
         let served = write::convert_from_storage(resource, object)?;
         return Ok(respond::object(200, &format, &scale_of(&paths, &served)));
     }

@@ -3,7 +3,7 @@
 use roost_object::{Map, Status, Value};
 use roost_store::{CommitError, Expect, Operation, Revision, Write};
 
-use super::{Target, metadata_mut, metadata_text, ownership, pack, steps, storage_error};
+use super::{Target, metadata_mut, metadata_text, ownership, pack_live, returned_live, steps, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::options::WriteOptions;
 use crate::{allocate, clock};
@@ -68,23 +68,26 @@ async fn create_named(target: Target<'_>, object: &mut Value, options: &WriteOpt
     record_requester(&target, object);
     steps::validate_create(&target, object)?;
     for _ in 0..CONFLICT_TRIES {
-        if let Some(revision) = commit_new(target, object, &allocated, options).await? {
-            if revision > 0 {
-                metadata_mut(object).insert("resourceVersion".into(), revision.to_string().into());
-            }
-            return Ok(());
+        let Some((revision, returned)) = commit_new(target, object, &allocated, options).await? else { continue };
+        if let Some(returned) = returned {
+            *object = returned;
         }
+        if revision > 0 {
+            metadata_mut(object).insert("resourceVersion".into(), revision.to_string().into());
+        }
+        return Ok(());
     }
     Err(Status::conflict(&target.resource.group_resource(), &name, super::update::LOCK_ERROR))
 }
 
-/// Admits a complete object and writes it: none when admission has to be asked again, zero when nothing is written.
+/// Admits a complete object and writes it: none when admission has to be asked again, zero when nothing is written. The
+/// object comes along where it is another one when it comes back from the store.
 async fn commit_new(
     target: Target<'_>,
     object: &Value,
     allocated: &[Write],
     options: &WriteOptions,
-) -> Result<Option<Revision>, Status> {
+) -> Result<Option<(Revision, Option<Value>)>, Status> {
     let attributes =
         Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
     let admitted = admission::validate(&attributes, object).await?;
@@ -94,20 +97,21 @@ async fn commit_new(
     if options.dry_run {
         return match target.call.cluster.store.get(&target.collection(), &target.key()) {
             Some(_) => Err(Status::already_exists(&target.resource.group_resource(), target.name)),
-            None => Ok(Some(0)),
+            None => Ok(Some((0, returned_live(&target, object).await?))),
         };
     }
     let mut writes = allocated.to_vec();
     writes.extend(admitted.writes.iter().cloned());
     let own = writes.len();
+    let (bytes, returned) = pack_live(&target, object).await?;
     writes.push(Write {
         collection: target.collection(),
         name: target.key(),
         expect: Expect::Absent,
-        operation: Operation::Put(pack(&target, object)?),
+        operation: Operation::Put(bytes),
     });
     match target.call.cluster.store.commit(writes).await {
-        Ok(revision) => Ok(Some(revision)),
+        Ok(revision) => Ok(Some((revision, returned))),
         Err(CommitError::Conflict { index, .. }) if index == own => {
             Err(Status::already_exists(&target.resource.group_resource(), target.name))
         }

@@ -3,7 +3,7 @@
 use roost_object::{GroupResource, Status, Value};
 use roost_store::{CommitError, Entry, Expect, Operation, Write};
 
-use super::{Target, finalizers, metadata_mut, metadata_text, pack, storage_error};
+use super::{Target, finalizers, metadata_mut, metadata_text, pack_live, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::options::{DeleteOptions, Propagation};
 use crate::{after, allocate, clock};
@@ -25,7 +25,7 @@ pub(crate) struct Deletion {
 /// Deletes an object.
 pub(crate) async fn delete(target: Target<'_>, options: &DeleteOptions) -> Result<Deletion, Status> {
     for _ in 0..CONFLICT_TRIES {
-        let Some((old, entry)) = target.read()? else { return Err(target.not_found()) };
+        let Some((old, entry)) = target.read_live().await? else { return Err(target.not_found()) };
         check_preconditions(&target, &old, options)?;
         let attributes = Attributes {
             target,
@@ -64,12 +64,16 @@ async fn attempt(
     let (operations, mut object, immediate) = match plan(&target, options, old) {
         Step::Pending => return Ok(Some(Deletion { object: old.clone(), immediate: false })),
         Step::Remove => (vec![Operation::Delete], old.clone(), true),
-        Step::MarkAndRemove(marked) => (vec![Operation::Put(pack(&target, &marked)?), Operation::Delete], marked, true),
+        Step::MarkAndRemove(marked) => {
+            let (bytes, _) = pack_live(&target, &marked).await?;
+            (vec![Operation::Put(bytes), Operation::Delete], marked, true)
+        }
         Step::Mark(marked) => {
             if marked == *old {
                 return Ok(Some(Deletion { object: marked, immediate: false }));
             }
-            (vec![Operation::Put(pack(&target, &marked)?)], marked, false)
+            let (bytes, _) = pack_live(&target, &marked).await?;
+            (vec![Operation::Put(bytes)], marked, false)
         }
     };
     if options.dry_run {

@@ -9,6 +9,7 @@ mod ownership;
 mod steps;
 mod update;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use roost_object::{Status, Value};
@@ -21,6 +22,7 @@ pub(crate) use steps::{apply_defaults, convert_from_storage};
 pub(crate) use update::{Change, ChangeKind, Transform, Updated, update};
 
 use crate::call::Call;
+use crate::conversion;
 use crate::resource::Resource;
 use crate::stored::Stored;
 
@@ -57,6 +59,13 @@ impl Target<'_> {
         Ok(Some((value, entry)))
     }
 
+    /// Reads the object as writes work with it: in its storage version, or in the served one where a webhook converts.
+    pub(crate) async fn read_live(&self) -> Result<Option<(Value, Entry)>, Status> {
+        let Some((value, entry)) = self.read()? else { return Ok(None) };
+        let value = conversion::one_to_served(&self.call.cluster, self.resource, value).await?;
+        Ok(Some((value, entry)))
+    }
+
     /// 404 for this object.
     pub(crate) fn not_found(&self) -> Status {
         Status::not_found(&self.resource.group_resource(), self.name)
@@ -66,6 +75,29 @@ impl Target<'_> {
 /// An object's name within its collection.
 pub(crate) fn key(resource: &Resource, namespace: &str, name: &str) -> Arc<str> {
     if resource.namespaced { format!("{namespace}/{name}").into() } else { name.into() }
+}
+
+/// Packs an object, in the version that writes work with, for the store. Where a webhook converts, it also returns the
+/// object as it comes back from the store, which is what callers see.
+async fn pack_live(target: &Target<'_>, object: &Value) -> Result<(bytes::Bytes, Option<Value>), Status> {
+    let cluster = &target.call.cluster;
+    let stored = conversion::to_storage(cluster, target.resource, object).await?;
+    let bytes = pack(target, &stored)?;
+    match stored {
+        Cow::Borrowed(_) => Ok((bytes, None)),
+        Cow::Owned(stored) => {
+            let returned = conversion::one_to_served(cluster, target.resource, stored).await?;
+            Ok((bytes, Some(returned)))
+        }
+    }
+}
+
+/// The object as it would come back from the store, where a webhook converts.
+async fn returned_live(target: &Target<'_>, object: &Value) -> Result<Option<Value>, Status> {
+    match target.resource.webhook() {
+        None => Ok(None),
+        Some(_) => pack_live(target, object).await.map(|(_, returned)| returned),
+    }
 }
 
 /// Packs an object, in its storage version, for the store.

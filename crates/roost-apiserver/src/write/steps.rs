@@ -26,6 +26,8 @@ fn convert(mut object: Value, from: &str, to: &str, resource: &Resource) -> Resu
         Origin::BuiltIn(..) => {
             roost_kinds::convert(object, from, to).map_err(|error| Status::internal(error.to_string()))
         }
+        // A webhook has converted it, or will.
+        Origin::Custom(_) if resource.webhook().is_some() => Ok(object),
         Origin::Custom(_) => {
             if let Some(fields) = object.as_object_mut() {
                 fields.insert("apiVersion".into(), to.into());

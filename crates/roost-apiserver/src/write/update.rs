@@ -5,7 +5,7 @@ use roost_object::{GroupKind, Status, Value};
 use roost_store::{CommitError, Entry, Expect, Operation, Revision, Write};
 
 use super::create::{create_prepared, deduplicate_owners, match_namespace, wipe_system_fields};
-use super::{Target, finalizers, metadata_mut, metadata_text, ownership, pack, steps, storage_error};
+use super::{Target, finalizers, metadata_mut, metadata_text, ownership, pack_live, returned_live, steps, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::allocate;
 use crate::options::WriteOptions;
@@ -52,7 +52,7 @@ pub(crate) struct Updated {
 /// Changes an object.
 pub(crate) async fn update(target: Target<'_>, change: Change<'_>, options: &WriteOptions) -> Result<Updated, Status> {
     for _ in 0..CONFLICT_TRIES {
-        let Some((old, entry)) = target.read()? else {
+        let Some((old, entry)) = target.read_live().await? else {
             return create_by_update(target, &change, options).await;
         };
         match attempt(target, &change, options, &old, &entry).await? {
@@ -114,10 +114,16 @@ async fn attempt(
         return Ok(Attempt::Done(new));
     }
     if options.dry_run {
-        return Ok(Attempt::Done(new));
+        let returned = returned_live(&target, &new).await?;
+        return Ok(Attempt::Done(returned.unwrap_or(new)));
     }
     let ends = ends_with_this_update(&new, old);
-    let operation = if ends { Operation::Delete } else { Operation::Put(pack(&target, &new)?) };
+    let (operation, returned) = if ends {
+        (Operation::Delete, None)
+    } else {
+        let (bytes, returned) = pack_live(&target, &new).await?;
+        (Operation::Put(bytes), returned)
+    };
     let mut writes = allocated;
     if ends {
         writes.extend(allocate::release(&target, old));
@@ -132,6 +138,7 @@ async fn attempt(
     match target.call.cluster.store.commit(writes).await {
         Ok(_) if ends => Ok(Attempt::Done(new)),
         Ok(revision) => {
+            let mut new = returned.unwrap_or(new);
             metadata_mut(&mut new).insert("resourceVersion".into(), revision.to_string().into());
             Ok(Attempt::Done(new))
         }

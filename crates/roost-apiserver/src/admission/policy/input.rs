@@ -18,20 +18,13 @@ pub(in super::super) struct Objects {
 }
 
 impl Objects {
-    pub(in super::super) fn of(
+    pub(in super::super) async fn of(
         attributes: &Attributes<'_>,
         object: &Value,
         invocation: &Invocation,
     ) -> Result<Objects, Status> {
-        let convert = |object: &Value| {
-            if object.is_null() { Ok(Value::Null) } else { attributes.convert(object, &invocation.kind) }
-        };
-        Ok(Objects {
-            object: convert(object)?,
-            old: attributes.old.map_or(Ok(Value::Null), convert)?,
-            request: attributes.request(invocation),
-            namespace: namespace_of(attributes)?,
-        })
+        let [object, old] = attributes.objects(object, invocation).await?;
+        Ok(Objects { object, old, request: attributes.request(invocation), namespace: namespace_of(attributes)? })
     }
 
     /// All of it as expressions see it, with parameters.
@@ -72,7 +65,7 @@ fn namespace_of(attributes: &Attributes<'_>) -> Result<Value, Status> {
 pub(super) struct ByKind(HashMap<(Kind, [String; 3]), Objects>);
 
 impl ByKind {
-    pub(super) fn get(
+    pub(super) async fn get(
         &mut self,
         attributes: &Attributes<'_>,
         object: &Value,
@@ -80,7 +73,7 @@ impl ByKind {
     ) -> Result<&Objects, Status> {
         let key = (invocation.kind.clone(), invocation.resource.clone());
         if !self.0.contains_key(&key) {
-            self.0.insert(key.clone(), Objects::of(attributes, object, invocation)?);
+            self.0.insert(key.clone(), Objects::of(attributes, object, invocation).await?);
         }
         Ok(&self.0[&key])
     }

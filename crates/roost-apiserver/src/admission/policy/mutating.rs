@@ -60,7 +60,7 @@ impl Application<'_> {
 }
 
 /// Has all policies that a write concerns change the object; says whether one did.
-pub(in super::super) fn mutate(
+pub(in super::super) async fn mutate(
     attributes: &Attributes<'_>,
     object: &mut Value,
     rounds: &mut Rounds,
@@ -81,7 +81,7 @@ pub(in super::super) fn mutate(
     }
     let mut changed = false;
     for application in &applications {
-        changed |= apply(attributes, application, object, rounds, second, &mut refusals)?;
+        changed |= apply(attributes, application, object, rounds, second, &mut refusals).await?;
     }
     if !applications.is_empty() {
         rounds.last = Some(object.clone());
@@ -150,7 +150,7 @@ fn collect<'b>(
     }
 }
 
-fn apply(
+async fn apply(
     attributes: &Attributes<'_>,
     application: &Application<'_>,
     object: &mut Value,
@@ -160,7 +160,7 @@ fn apply(
 ) -> Result<bool, Status> {
     let Application { policy, invocation, parameters, .. } = application;
     let caller = Caller(attributes.target.call);
-    let mut objects = Objects::of(attributes, object, invocation)?;
+    let mut objects = Objects::of(attributes, object, invocation).await?;
     match policy.matches(&objects.input(&caller, parameters)) {
         Verdict::Match => {}
         Verdict::NoMatch => return Ok(false),
@@ -180,8 +180,8 @@ fn apply(
         }
         match change(attributes, policy, mutation, &objects, &caller, parameters) {
             Ok(next) => {
-                let stored = attributes.convert_back(next, &invocation.kind, object)?;
-                objects.object = attributes.convert(&stored, &invocation.kind)?;
+                let stored = attributes.convert_back(next, &invocation.kind, object).await?;
+                objects.object = attributes.convert(&stored, &invocation.kind).await?;
                 *object = stored;
             }
             Err(Failure::Mutation(why)) => refusals.extend(application.refusal(&why, "Invalid")),

@@ -15,7 +15,7 @@ use super::{Objects, parameters};
 const MAX_ANNOTATION_BYTES: usize = 10 * 1024;
 
 /// Asks all policies that a write concerns.
-pub(in super::super) fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<(), Status> {
+pub(in super::super) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Result<(), Status> {
     let cluster = &attributes.target.call.cluster;
     let Some(bound) = cluster.policies.policy_table.read(&cluster.store, |table: &mut PolicyTable| table.validating())
     else {
@@ -24,7 +24,7 @@ pub(in super::super) fn validate(attributes: &Attributes<'_>, object: &Value) ->
     let mut objects = ByKind::default();
     let mut refusals = Vec::new();
     for one in bound.iter() {
-        ask(attributes, object, one, &mut objects, &mut refusals)?;
+        ask(attributes, object, one, &mut objects, &mut refusals).await?;
     }
     let Some(Refusal { policy, binding, decision }) = refusals.into_iter().next() else { return Ok(()) };
     let message = match binding {
@@ -44,7 +44,7 @@ struct Refusal {
     decision: Decision,
 }
 
-fn ask(
+async fn ask(
     attributes: &Attributes<'_>,
     object: &Value,
     Bound { policy, bindings }: &Bound<ValidatingPolicy>,
@@ -100,7 +100,7 @@ fn ask(
         if parameters.is_empty() {
             continue;
         }
-        let objects = objects.get(attributes, object, &invocation)?;
+        let objects = objects.get(attributes, object, &invocation).await?;
         for parameters in &parameters {
             let denials = evaluate(attributes, policy, binding, objects, parameters, &mut annotations);
             for decision in denials {

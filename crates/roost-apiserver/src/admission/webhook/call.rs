@@ -8,7 +8,7 @@ use roost_object::{Status, Value};
 use super::super::Attributes;
 use super::super::request::Invocation;
 use super::decode_base64;
-use crate::outgoing::{Caller, post, read_object};
+use crate::outgoing::{post, read_object};
 
 /// How long a webhook may take that does not say.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -39,11 +39,13 @@ pub(super) struct Objects {
 }
 
 impl Objects {
-    pub(super) fn of(attributes: &Attributes<'_>, object: &Value, invocation: &Invocation) -> Result<Self, Status> {
-        let convert = |object: &Value| {
-            if object.is_null() { Ok(Value::Null) } else { attributes.convert(object, &invocation.kind) }
-        };
-        Ok(Self { object: convert(object)?, old: attributes.old.map_or(Ok(Value::Null), convert)? })
+    pub(super) async fn of(
+        attributes: &Attributes<'_>,
+        object: &Value,
+        invocation: &Invocation,
+    ) -> Result<Self, Status> {
+        let [object, old] = attributes.objects(object, invocation).await?;
+        Ok(Self { object, old })
     }
 }
 
@@ -90,7 +92,7 @@ pub(super) async fn ask(
     });
     let bytes = serde_json::to_vec(&body).map_err(|error| Refusal::Call(error.to_string()))?;
     let timeout = webhook.timeout_seconds.map_or(DEFAULT_TIMEOUT, Duration::from_secs);
-    let answer = post(&call.cluster, Caller::Admission, &webhook.client, timeout, bytes.into())
+    let answer = post(&call.cluster, &webhook.client, timeout, bytes.into())
         .await
         .map_err(|error| Refusal::Call(error.to_string()))?;
     let unreadable = |why: String| Refusal::Call(format!("failed to call webhook: {why}"));

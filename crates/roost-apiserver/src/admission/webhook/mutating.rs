@@ -43,7 +43,7 @@ pub(in super::super) async fn mutate(
         rounds.call_again();
     }
     for (index, webhook) in webhooks.iter().enumerate() {
-        let Some(invocation) = select(attributes, webhook, object)? else { continue };
+        let Some(invocation) = select(attributes, webhook, object).await? else { continue };
         if second && !rounds.again.contains(&webhook.id) {
             continue;
         }
@@ -86,7 +86,7 @@ async fn apply(
     invocation: &Invocation,
     object: &mut Value,
 ) -> Result<bool, Refusal> {
-    let objects = Objects::of(attributes, object, invocation).map_err(Refusal::Status)?;
+    let objects = Objects::of(attributes, object, invocation).await.map_err(Refusal::Status)?;
     let before = objects.object.clone();
     let answer = ask(attributes, webhook, invocation, objects, true).await?;
     if answer.patch.is_empty() {
@@ -108,7 +108,7 @@ async fn apply(
     }
     let patched = roost_merge::json_patch::apply(&before, &answer.patch)
         .map_err(|error| Refusal::Status(Status::internal(error.to_string())))?;
-    let patched = attributes.convert_back(patched, &invocation.kind, object).map_err(Refusal::Status)?;
+    let patched = attributes.convert_back(patched, &invocation.kind, object).await.map_err(Refusal::Status)?;
     let changed = patched != *object;
     *object = patched;
     Ok(changed)

@@ -10,7 +10,7 @@ use super::super::{Attributes, Verb};
 use super::Hook;
 
 /// Whether a webhook is asked, and how.
-pub(super) fn select(
+pub(super) async fn select(
     attributes: &Attributes<'_>,
     webhook: &Hook,
     object: &Value,
@@ -36,7 +36,7 @@ pub(super) fn select(
     if webhook.webhook.conditions.is_empty() {
         return Ok(Some(invocation));
     }
-    let objects = Objects::of(attributes, object, &invocation)?;
+    let objects = Objects::of(attributes, object, &invocation).await?;
     match webhook.conditions().match_webhook(&objects.input(&Caller(attributes.target.call), &Value::Null)) {
         Verdict::Match => Ok(Some(invocation)),
         Verdict::NoMatch => Ok(None),

@@ -20,12 +20,12 @@ pub(in super::super) async fn validate(attributes: &Attributes<'_>, object: &Val
     };
     let mut concerned: Vec<(&Arc<Hook>, Invocation)> = Vec::new();
     for webhook in webhooks.iter() {
-        if let Some(invocation) = select(attributes, webhook, object)? {
+        if let Some(invocation) = select(attributes, webhook, object).await? {
             concerned.push((webhook, invocation));
         }
     }
     let asked = concerned.iter().map(|(webhook, invocation)| async move {
-        let objects = Objects::of(attributes, object, invocation).map_err(Refusal::Status)?;
+        let objects = Objects::of(attributes, object, invocation).await.map_err(Refusal::Status)?;
         ask(attributes, webhook, invocation, objects, false).await
     });
     let answers = join_all(asked).await;
