@@ -40,7 +40,8 @@ const PARTS: &[Part] = &[
 ];
 
 /// The binaries without which the checks of `cargo xtask test` cannot run.
-pub(crate) const NEEDED_BY_TESTS: &[&str] = &["etcd", "kube-apiserver", "kubectl", "kube-controller-manager"];
+pub(crate) const NEEDED_BY_TESTS: &[&str] =
+    &["etcd", "kube-apiserver", "kubectl", "kube-controller-manager", "kube-scheduler"];
 
 /// Builds what is missing.
 pub(crate) fn run(arguments: &KubeFetch) -> Result<(), TaskError> {

@@ -13,12 +13,12 @@ const CRASHES: usize = 25;
 pub(crate) async fn run() -> Result<(), TaskError> {
     let mut report = Report::default();
     report.step("tidy", tidy::run)?;
+    report.step("stock binaries", || kube_fetch::fetch_missing(kube_fetch::NEEDED_BY_TESTS))?;
+    report.step("build", || task::run(task::cargo().args(["build", "--package", "hcp", "--locked", "--quiet"])))?;
     report.step("unit and integration tests", || {
         task::run(task::cargo().args(["test", "--workspace", "--locked", "--quiet"]))
     })?;
-    report.step("stock binaries", || kube_fetch::fetch_missing(kube_fetch::NEEDED_BY_TESTS))?;
     report.step("store on etcd", store_on_etcd)?;
-    report.step("build", || task::run(task::cargo().args(["build", "--package", "hcp", "--locked", "--quiet"])))?;
 
     let start = Instant::now();
     let choice = || PlaneChoice { ours: "hcp".to_owned(), stock: None };

@@ -55,7 +55,12 @@ pub(crate) fn filter(target: &Target<'_>) -> Filter {
         "" if resource.has_subresource("status") => Filter::except_fields(&[&["status"]]),
         "status" if resource.as_custom().is_some() => Filter::except_fields(&[&["spec"], &["metadata"]]),
         "status" => Filter::except_fields(&[&["spec"]]),
-        "scale" => Filter::only_fields(&[&["spec", "replicas"]]),
+        "scale" => {
+            let path = resource.as_custom().and_then(|custom| custom.version().scale.as_ref());
+            let path = path.map_or(".spec.replicas", |scale| scale.spec_replicas.as_str());
+            let steps: Vec<&str> = path.trim_start_matches('.').split('.').collect();
+            Filter::only_fields(&[&steps])
+        }
         _ => Filter::EVERYTHING.clone(),
     }
 }
