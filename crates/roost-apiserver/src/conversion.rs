@@ -32,7 +32,8 @@ pub(crate) async fn to_served(
     let mut objects = objects;
     if let Origin::Custom(custom) = &resource.origin {
         for object in &mut objects {
-            let stored = object["apiVersion"].as_str().and_then(|version| version.rsplit('/').next()).unwrap_or_default();
+            let stored =
+                object["apiVersion"].as_str().and_then(|version| version.rsplit('/').next()).unwrap_or_default();
             let version = custom.definition.version_named(stored);
             if let Some(schema) = version.and_then(|version| version.schema.as_ref()) {
                 schema.apply_defaults(object);
@@ -51,11 +52,7 @@ pub(crate) async fn to_served(
 }
 
 /// The same for one object.
-pub(crate) async fn one_to_served(
-    cluster: &Arc<Cluster>,
-    resource: &Resource,
-    object: Value,
-) -> Result<Value, Status> {
+pub(crate) async fn one_to_served(cluster: &Arc<Cluster>, resource: &Resource, object: Value) -> Result<Value, Status> {
     if resource.webhook().is_none() {
         return Ok(object);
     }

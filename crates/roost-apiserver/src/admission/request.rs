@@ -162,9 +162,7 @@ impl Attributes<'_> {
                     .map_err(|error| Status::internal(error.to_string()))?;
                 as_kind(object)
             }
-            Origin::Custom(_) => {
-                conversion::to_version(&self.target.call.cluster, resource, object, &wanted).await
-            }
+            Origin::Custom(_) => conversion::to_version(&self.target.call.cluster, resource, object, &wanted).await,
         }
     }
 

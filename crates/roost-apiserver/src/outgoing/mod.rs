@@ -94,8 +94,7 @@ async fn exchange(
         }
     }
     let mut connection = connect::connect(cluster, client, endpoint).await?;
-    let response =
-        connection.send_request(request(endpoint, body)).await.map_err(|error| connect::words(&error))?;
+    let response = connection.send_request(request(endpoint, body)).await.map_err(|error| connect::words(&error))?;
     let answer = read(response).await?;
     pool.give_back(client, connection);
     Ok(answer)

@@ -14,7 +14,7 @@ use roost_store::{Compacted, Cursor, Event, ListQuery, Revision};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
-use super::list::{served_by_webhook, not_in_future, parse_watch_revision};
+use super::list::{not_in_future, parse_watch_revision, served_by_webhook};
 use super::selection::Selection;
 use super::table::{Include, metadata_object, table};
 use crate::call::Call;

@@ -5,7 +5,9 @@ use roost_object::{GroupKind, Status, Value};
 use roost_store::{CommitError, Entry, Expect, Operation, Revision, Write};
 
 use super::create::{create_prepared, deduplicate_owners, match_namespace, wipe_system_fields};
-use super::{Target, finalizers, metadata_mut, metadata_text, ownership, pack_live, returned_live, steps, storage_error};
+use super::{
+    Target, finalizers, metadata_mut, metadata_text, ownership, pack_live, returned_live, steps, storage_error,
+};
 use crate::admission::{self, Attributes, Verb};
 use crate::allocate;
 use crate::options::WriteOptions;
