@@ -56,9 +56,7 @@ async fn each_version_is_read_and_written_in_its_own_form() {
     let server = WebhookServer::start(split_and_join).await;
     plane.create(DEFINITIONS, definition(&server)).await;
     let path = |version: &str| format!("/apis/example.com/{version}/namespaces/test/things");
-    let thing = |version: &str, name: &str, spec: Value| {
-        json!({"apiVersion": format!("example.com/{version}"), "kind": "Thing", "metadata": {"name": name}, "spec": spec})
-    };
+    let thing = |version: &str, name: &str, spec: Value| json!({"apiVersion": format!("example.com/{version}"), "kind": "Thing", "metadata": {"name": name}, "spec": spec});
     plane.create(&path("v1"), thing("v1", "a", json!({"address": "h:80"}))).await;
     assert!(server.reviews().is_empty(), "what is stored as it came needs no conversion");
     let made = plane.create(&path("v2"), thing("v2", "b", json!({"host": "i", "port": 81}))).await;
@@ -78,6 +76,11 @@ async fn each_version_is_read_and_written_in_its_own_form() {
     drop(server);
     let down = plane.send(http::Method::GET, &format!("{}/a", path("v2")), None).await;
     assert_eq!(down.status, StatusCode::INTERNAL_SERVER_ERROR);
-    assert!(down.message().starts_with("conversion webhook for example.com/v1, Kind=Thing failed: Post \"https://127.0.0.1"), "{}", down.message());
+    assert!(
+        down.message()
+            .starts_with("conversion webhook for example.com/v1, Kind=Thing failed: Post \"https://127.0.0.1"),
+        "{}",
+        down.message()
+    );
     assert_eq!(plane.get(&format!("{}/a", path("v1"))).await["spec"], json!({"address": "h:90"}));
 }

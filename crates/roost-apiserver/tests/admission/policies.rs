@@ -51,9 +51,7 @@ async fn policies_refuse_with_parameters_and_messages() {
 #[tokio::test]
 async fn policies_change_objects_and_are_asked_again() {
     let plane = Plane::start().await;
-    let apply = |expression: &str| {
-        json!([{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}])
-    };
+    let apply = |expression: &str| json!([{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}]);
     let policies = [
         ("a-first", "IfNeeded", "Object{data: {'first': string(has(object.data.second))}}"),
         ("b-second", "Never", "Object{data: {'second': object.metadata.name}}"),
@@ -67,7 +65,9 @@ async fn policies_change_objects_and_are_asked_again() {
         plane.create(&format!("{REGISTRATION}/mutatingadmissionpolicies"), policy).await;
         bind(&plane, "mutating", name, json!({})).await;
     }
-    let made = plane.create(&format!("{NAMESPACE}/configmaps"), json!({"metadata": {"name": "m"}, "data": {"own": "1"}})).await;
+    let made = plane
+        .create(&format!("{NAMESPACE}/configmaps"), json!({"metadata": {"name": "m"}, "data": {"own": "1"}}))
+        .await;
     assert_eq!(made["data"], json!({"own": "1", "first": "true", "second": "m"}));
 }
 

@@ -44,7 +44,8 @@ impl WebhookServer {
     /// Starts a webhook that is known by some names beside its address.
     pub(crate) async fn start_at(ip: IpAddr, names: &[&str], answering: Answering) -> WebhookServer {
         let now = Timestamp::now();
-        let authority = CertificateAuthority::new("webhooks", now, SignedDuration::from_hours(1)).expect("an authority");
+        let authority =
+            CertificateAuthority::new("webhooks", now, SignedDuration::from_hours(1)).expect("an authority");
         let own = ip.to_string();
         let names: Vec<&str> = names.iter().copied().chain([own.as_str()]).collect();
         let issued =

@@ -131,7 +131,9 @@ async fn failure_policies_decide_when_a_webhook_cannot_be_asked() {
     let other = configuration(&untrusted, &json!({}));
     plane.patch(&format!("{VALIDATING}/hook"), json!({"webhooks": other["webhooks"]})).await;
     let failed = plane.post(&maps, json!({"metadata": {"name": "b"}})).await;
-    assert!(failed.message().ends_with("tls: failed to verify certificate: x509: certificate signed by unknown authority"));
+    assert!(
+        failed.message().ends_with("tls: failed to verify certificate: x509: certificate signed by unknown authority")
+    );
 }
 
 #[tokio::test]
