@@ -1,6 +1,6 @@
 //! `ResourceQuota`: a write that quotas count is committed together with what is then used.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use roost_admission::amounts::Amounts;
@@ -22,19 +22,15 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const TURNS: usize = 32;
 
 /// Who may charge the quotas of a namespace: one write at a time, so that none is refused because of another that fails,
-/// and none has to be tried again.
-pub(super) struct Turns([Arc<Mutex<()>>; TURNS]);
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self(std::array::from_fn(|_| Arc::default()))
-    }
-}
+/// and none has to be tried again. Made with the first quota that counts something.
+#[derive(Default)]
+pub(super) struct Turns(OnceLock<[Arc<Mutex<()>>; TURNS]>);
 
 impl Turns {
     async fn take(&self, namespace: &str) -> Option<OwnedMutexGuard<()>> {
         let hash = namespace.bytes().fold(0_usize, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
-        let turn = Arc::clone(&self.0[hash % TURNS]);
+        let turns = self.0.get_or_init(|| std::array::from_fn(|_| Arc::default()));
+        let turn = Arc::clone(&turns[hash % TURNS]);
         tokio::time::timeout(PATIENCE, turn.lock_owned()).await.ok()
     }
 }
