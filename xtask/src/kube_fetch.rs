@@ -116,19 +116,15 @@ fn build(part: &Part, target: &Path) -> Result<(), TaskError> {
     command.env("CGO_ENABLED", "0").env("GOFLAGS", "-mod=mod -buildvcs=false");
     match part.recipe {
         Recipe::Etcd(package) => {
-            command.current_dir(module("etcd")).args(["build", "-trimpath", "-ldflags", "-s -w", "-o"]);
+            command.current_dir(module("etcd")).args(["build", "-ldflags", "-s -w", "-o"]);
             command.arg(&unfinished).arg(package);
         }
         Recipe::Kubernetes(package) => {
-            command.current_dir(module("")).args(["build", "-trimpath", "-ldflags"]).arg(version_flags()).arg("-o");
+            command.current_dir(module("")).args(["build", "-ldflags"]).arg(version_flags()).arg("-o");
             command.arg(&unfinished).arg(package);
         }
         Recipe::KubernetesTest(package) => {
-            command
-                .current_dir(module(""))
-                .args(["test", "-c", "-trimpath", "-ldflags"])
-                .arg(version_flags())
-                .arg("-o");
+            command.current_dir(module("")).args(["test", "-c", "-ldflags"]).arg(version_flags()).arg("-o");
             command.arg(&unfinished).arg(package);
         }
     }
