@@ -65,9 +65,9 @@ impl Meter {
             return Err(EvalError::CostExceeded);
         }
         // Large expressions are for schemas; one made up while evaluating would only burn time.
-        let compiled = match Matcher::compile_small(pattern) {
-            Ok(Some(matcher)) => Ok(Arc::new(matcher)),
-            Ok(None) => return Err(EvalError::CostExceeded),
+        let compiled = match Matcher::compile(pattern) {
+            Ok(matcher) if matcher.is_large() => return Err(EvalError::CostExceeded),
+            Ok(matcher) => Ok(Arc::new(matcher)),
             Err(words) => Err(words),
         };
         patterns.insert(pattern.to_owned(), compiled.clone());

@@ -224,6 +224,7 @@ impl<'s> Mapping<'s> {
         }
         match (from, to) {
             (Type::Null, other) | (other, Type::Null) => other.is_nullable(),
+            (Type::Type(_), Type::Type(_)) => true,
             (Type::List(a), Type::List(b)) | (Type::Optional(a), Type::Optional(b)) => self.try_assign(a, b),
             (Type::Map(ak, av), Type::Map(bk, bv)) => self.try_assign(ak, bk) && self.try_assign(av, bv),
             _ => from.is_exactly(to),

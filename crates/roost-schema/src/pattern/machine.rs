@@ -1,13 +1,24 @@
-//! A matcher for expressions whose automata would be large: it follows all alternatives at once, character by character.
+//! A matcher whose effort can be counted: it follows all alternatives at once, character by character.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 /// Programs longer than this are refused.
 const MAX_INSTRUCTIONS: usize = 200_000;
 
-/// Searches that would take more steps than this find nothing. No text that fits into a request comes near with a
-/// program of ordinary length.
-const MAX_STEPS: usize = 500_000_000;
+/// The steps that searches may still take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Steps(pub(crate) u64);
+
+/// A search took more steps than it may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Exhausted;
+
+impl Steps {
+    fn take(&mut self, count: usize) -> Result<(), Exhausted> {
+        self.0 = self.0.checked_sub(count as u64).ok_or(Exhausted)?;
+        Ok(())
+    }
+}
 
 /// A program for the matcher.
 #[derive(Debug)]
@@ -142,11 +153,14 @@ impl Machine {
         after > 0 && code <= ranges[after - 1].1
     }
 
+    /// How many places the program has.
+    pub(super) fn size(&self) -> usize {
+        self.instructions.len()
+    }
+
     /// The first match that begins at or after a place: where it begins and ends.
-    pub(super) fn find(&self, text: &str, from: usize) -> Option<(usize, usize)> {
-        if text.len().saturating_mul(self.instructions.len()) > MAX_STEPS {
-            return None;
-        }
+    pub(super) fn find(&self, text: &str, from: usize, steps: &mut Steps) -> Result<Option<(usize, usize)>, Exhausted> {
+        steps.take(self.instructions.len() / 16)?;
         let mut current = Threads::new(self.instructions.len());
         let mut next = Threads::new(self.instructions.len());
         let mut found = None;
@@ -156,8 +170,9 @@ impl Machine {
                 self.follow(&mut current, 0, at, text, at);
             }
             if current.list.is_empty() && found.is_some() {
-                return found;
+                return Ok(found);
             }
+            steps.take(1 + current.marked.len())?;
             let character = text[at..].chars().next();
             let after = at + character.map_or(0, char::len_utf8);
             next.clear();
@@ -176,7 +191,7 @@ impl Machine {
                 }
             }
             if character.is_none() {
-                return found;
+                return Ok(found);
             }
             std::mem::swap(&mut current, &mut next);
             at = after;
@@ -204,12 +219,18 @@ impl Machine {
         }
     }
 
-    pub(super) fn find_all<'t>(&self, text: &'t str, limit: usize) -> Vec<&'t str> {
+    /// The parts of the text that match, from left to right, without overlap.
+    pub(super) fn find_all<'t>(
+        &self,
+        text: &'t str,
+        limit: usize,
+        steps: &mut Steps,
+    ) -> Result<Vec<&'t str>, Exhausted> {
         let mut found = Vec::new();
         let mut from = 0;
         let mut last_end = None;
         while found.len() < limit && from <= text.len() {
-            let Some((start, end)) = self.find(text, from) else { break };
+            let Some((start, end)) = self.find(text, from, steps)? else { break };
             if start == end {
                 // An empty match right after another one does not count.
                 if last_end != Some(end) {
@@ -222,7 +243,7 @@ impl Machine {
                 last_end = Some(end);
             }
         }
-        found
+        Ok(found)
     }
 }
 
@@ -294,10 +315,17 @@ mod tests {
             let machine = Machine::compile(&respelled).unwrap();
             for text in texts {
                 let expected = regex.find(text).map(|found| (found.start(), found.end()));
-                assert_eq!(machine.find(text, 0), expected, "{pattern} on {text:?}");
+                let mut steps = Steps(10_000);
+                assert_eq!(machine.find(text, 0, &mut steps), Ok(expected), "{pattern} on {text:?}");
                 let expected: Vec<_> = regex.find_iter(text).map(|found| found.as_str()).collect();
-                assert_eq!(machine.find_all(text, usize::MAX), expected, "{pattern} on {text:?}");
+                assert_eq!(machine.find_all(text, usize::MAX, &mut steps), Ok(expected), "{pattern} on {text:?}");
             }
         }
+    }
+    #[test]
+    fn searches_end_when_their_steps_are_taken() {
+        let text = "a".repeat(10_000);
+        let machine = Machine::compile("a(.*b)?").unwrap();
+        assert_eq!(machine.find_all(&text, usize::MAX, &mut Steps(1_000_000)), Err(Exhausted));
     }
 }

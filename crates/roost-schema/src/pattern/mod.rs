@@ -7,15 +7,24 @@ use std::sync::OnceLock;
 
 use regex::{Regex, RegexBuilder};
 
-use self::machine::Machine;
+use self::machine::{Exhausted, Machine, Steps};
 use self::translate::problem;
 pub(crate) use self::translate::translate;
 
 /// Memory that a compiled expression may take. Few need more; those run on the slower machine, which is small.
-const SIZE_LIMIT: usize = 1 << 20;
+const SIZE_LIMIT: usize = 1 << 18;
 
 /// Memory in which the matcher remembers states, per expression and thread.
-const STATE_LIMIT: usize = 1 << 18;
+const STATE_LIMIT: usize = 1 << 21;
+
+/// The crate's searches cannot be stopped. They are used where characters times places stay below this.
+const MAX_UNCOUNTED: u64 = 50_000_000;
+
+/// Searches that take more steps than this are given up.
+const MAX_STEPS: u64 = 100_000_000;
+
+/// Steps of the machine, or places of an expression tried on a character, that are as much effort as one comparison.
+const STEPS_OF_WORK: u64 = 8;
 
 /// A regular expression, compiled when it is first needed: most schemas hold many, most objects meet few.
 #[derive(Debug)]
@@ -36,7 +45,7 @@ impl Pattern {
     /// Whether any part of the text matches; an error when the pattern is invalid.
     pub(crate) fn is_match(&self, text: &str) -> Result<bool, &str> {
         match self.compiled.get_or_init(|| Matcher::compile(&self.text)) {
-            Ok(matcher) => Ok(matcher.is_match(text)),
+            Ok(matcher) => Ok(matcher.is_match(text).unwrap_or(false)),
             Err(words) => Err(words),
         }
     }
@@ -44,46 +53,52 @@ impl Pattern {
 
 /// A compiled expression.
 #[derive(Debug)]
-pub(crate) enum Matcher {
-    Regex(Regex),
-    Machine(Machine),
+pub(crate) struct Matcher {
+    /// The fast way; none when it would take much memory.
+    regex: Option<Regex>,
+    /// The way whose effort can be counted.
+    machine: Machine,
 }
 
 impl Matcher {
     /// Compiles an expression in Go's syntax. The error is worded as Go words it.
     pub(crate) fn compile(pattern: &str) -> Result<Matcher, String> {
-        if let Some(matcher) = Self::compile_small(pattern)? {
-            Ok(matcher)
-        } else {
-            let machine = Machine::compile(&translate(pattern)?);
-            machine.map(Matcher::Machine).ok_or_else(|| problem("expression too large", pattern))
-        }
-    }
-
-    /// Compiles an expression that takes little memory; none when it would take more.
-    pub(crate) fn compile_small(pattern: &str) -> Result<Option<Matcher>, String> {
         let respelled = translate(pattern)?;
+        let machine = Machine::compile(&respelled).ok_or_else(|| problem("expression too large", pattern))?;
         let built = RegexBuilder::new(&respelled).size_limit(SIZE_LIMIT).dfa_size_limit(STATE_LIMIT).build();
-        match built {
-            Ok(regex) => Ok(Some(Matcher::Regex(regex))),
-            Err(regex::Error::CompiledTooBig(_)) => Ok(None),
-            Err(_) => Err(problem("expression nests too deeply", pattern)),
+        let regex = match built {
+            Ok(regex) => Some(regex),
+            Err(regex::Error::CompiledTooBig(_)) => None,
+            Err(_) => return Err(problem("expression nests too deeply", pattern)),
+        };
+        Ok(Matcher { regex, machine })
+    }
+
+    /// Whether the expression takes much memory or many steps.
+    pub(crate) fn is_large(&self) -> bool {
+        self.regex.is_none()
+    }
+
+    /// How much work it may be to look for a match, in comparisons.
+    pub(crate) fn effort(&self, text: &str) -> u64 {
+        (text.len() as u64).saturating_mul(self.machine.size() as u64) / (4 * STEPS_OF_WORK)
+    }
+
+    /// Whether any part of the text matches.
+    pub(crate) fn is_match(&self, text: &str) -> Result<bool, Exhausted> {
+        match &self.regex {
+            Some(regex) if (text.len() as u64).saturating_mul(self.machine.size() as u64) <= MAX_UNCOUNTED => {
+                Ok(regex.is_match(text))
+            }
+            _ => Ok(self.machine.find(text, 0, &mut Steps(MAX_STEPS))?.is_some()),
         }
     }
 
-    pub(crate) fn is_match(&self, text: &str) -> bool {
-        match self {
-            Matcher::Regex(regex) => regex.is_match(text),
-            Matcher::Machine(machine) => machine.find(text, 0).is_some(),
-        }
-    }
-
-    /// The parts of the text that match, from left to right, without overlap.
-    pub(crate) fn find_all<'t>(&self, text: &'t str, limit: usize) -> Vec<&'t str> {
-        match self {
-            Matcher::Regex(regex) => regex.find_iter(text).take(limit).map(|found| found.as_str()).collect(),
-            Matcher::Machine(machine) => machine.find_all(text, limit),
-        }
+    /// The parts of the text that match, from left to right, without overlap, and how much work it was to find them.
+    pub(crate) fn find_all<'t>(&self, text: &'t str, limit: usize) -> Result<(Vec<&'t str>, u64), Exhausted> {
+        let mut steps = Steps(MAX_STEPS);
+        let found = self.machine.find_all(text, limit, &mut steps)?;
+        Ok((found, (MAX_STEPS - steps.0) / STEPS_OF_WORK))
     }
 }
 
@@ -113,7 +128,7 @@ mod tests {
             (r"^a[\s]b$", "a b", true),
         ];
         for (pattern, text, expected) in cases {
-            assert_eq!(Matcher::compile(pattern).unwrap().is_match(text), expected, "{pattern} on {text}");
+            assert_eq!(Matcher::compile(pattern).unwrap().is_match(text), Ok(expected), "{pattern} on {text}");
         }
     }
 
@@ -146,6 +161,6 @@ mod tests {
         assert!(Matcher::compile("((((a{10}){10}){10}){10}){10}").is_err());
         assert!(Matcher::compile(&"(".repeat(100_000)).is_err());
         let regex = Matcher::compile("^(a+)+$").unwrap();
-        assert!(!regex.is_match(&format!("{}b", "a".repeat(100_000))));
+        assert_eq!(regex.is_match(&format!("{}b", "a".repeat(100_000))), Ok(false));
     }
 }

@@ -1,5 +1,7 @@
 //! x-kubernetes-validations: rules in CEL, compiled and run over objects.
 
+#[cfg(test)]
+mod cases;
 mod compile;
 mod field_path;
 mod run;

@@ -158,7 +158,7 @@ static CREDIT_CARD: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 fn is_hostname(text: &str) -> bool {
-    text.len() <= 255 && text.split('.').all(|label| label.len() <= 63) && HOSTNAME.is_match(text)
+    text.len() <= 255 && text.split('.').all(|label| label.len() <= 63) && HOSTNAME.is_match(text) == Ok(true)
 }
 
 fn is_hex(text: &str) -> bool {

@@ -45,13 +45,29 @@ fn mapped<'a>(call: &Invocation<'_, 'a>, change: fn(&str) -> String) -> Outcome<
 fn matches<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
     match call.args {
         [Value::String(text), Value::String(pattern)] => match call.pattern {
-            Some(regex) => Ok(Value::Bool(regex.is_match(text))),
-            None => Ok(Value::Bool(call.meter.pattern(pattern)?.is_match(text))),
+            Some(matcher) => is_match(call, matcher, text),
+            None => is_match(call, call.meter.pattern(pattern)?.as_ref(), text),
         },
         [Value::String(_), _] => Err(EvalError::no_such_overload()),
         _ if call.pattern.is_some() => Err(EvalError::no_such_overload()),
         _ => call.no_such_operator(),
     }
+}
+
+fn is_match<'a>(call: &Invocation<'_, 'a>, matcher: &Matcher, text: &str) -> Outcome<'a> {
+    call.meter.work(matcher.effort(text))?;
+    matcher.is_match(text).map(Value::Bool).map_err(|_| EvalError::CostExceeded)
+}
+
+fn parts<'t>(
+    call: &Invocation<'_, '_>,
+    matcher: &Matcher,
+    text: &'t str,
+    limit: usize,
+) -> Result<Vec<&'t str>, EvalError> {
+    let (found, work) = matcher.find_all(text, limit).map_err(|_| EvalError::CostExceeded)?;
+    call.meter.work(work)?;
+    Ok(found)
 }
 
 fn illegal_regex(error: EvalError) -> EvalError {
@@ -63,10 +79,13 @@ fn illegal_regex(error: EvalError) -> EvalError {
 
 fn find<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
     let [Value::String(text), Value::String(pattern)] = call.args else { return call.no_such_overload() };
-    let found = |matcher: &Matcher| Value::text(matcher.find_all(text, 1).first().copied().unwrap_or_default());
+    let found = |matcher: &Matcher| {
+        let parts = parts(call, matcher, text, 1)?;
+        Ok(Value::text(parts.first().copied().unwrap_or_default()))
+    };
     match call.pattern {
-        Some(regex) => Ok(found(regex)),
-        None => Ok(found(call.meter.pattern(pattern).map_err(illegal_regex)?.as_ref())),
+        Some(matcher) => found(matcher),
+        None => found(call.meter.pattern(pattern).map_err(illegal_regex)?.as_ref()),
     }
 }
 
@@ -77,10 +96,13 @@ fn find_all<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
         _ => return call.no_such_overload(),
     };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-    let found = |matcher: &Matcher| Value::list(matcher.find_all(text, limit).into_iter().map(Value::text).collect());
+    let found = |matcher: &Matcher| {
+        let parts = parts(call, matcher, text, limit)?;
+        Ok(Value::list(parts.into_iter().map(Value::text).collect()))
+    };
     match call.pattern {
-        Some(regex) => Ok(found(regex)),
-        None => Ok(found(call.meter.pattern(pattern).map_err(illegal_regex)?.as_ref())),
+        Some(matcher) => found(matcher),
+        None => found(call.meter.pattern(pattern).map_err(illegal_regex)?.as_ref()),
     }
 }
 
