@@ -171,7 +171,7 @@ impl<'p, 'a> Machine<'p, 'a> {
                     Variables::Known(_) => None,
                     Variables::Asked(context) => context.authorizer(),
                 },
-                pattern: call.pattern.as_ref(),
+                pattern: call.pattern.as_ref().and_then(|pattern| pattern.matcher().ok()),
             };
             (call.implementation)(&invocation)
         };

@@ -9,7 +9,7 @@ use super::escape::unescape;
 use super::libraries::{Builtin, Invocation, builtin};
 use super::meter::Meter;
 use super::value::{Key, List, Map, Outcome, Value};
-use crate::pattern::Matcher;
+use crate::pattern::Pattern;
 
 /// A step of evaluation.
 pub(crate) enum Plan {
@@ -76,7 +76,7 @@ pub(crate) struct Call {
     pub(crate) overload: &'static str,
     pub(crate) implementation: Builtin,
     pub(crate) args: Box<[Plan]>,
-    pub(crate) pattern: Option<Matcher>,
+    pub(crate) pattern: Option<Pattern>,
 }
 
 impl Call {
@@ -239,7 +239,7 @@ impl Planner<'_, '_> {
         if matches!(function, "matches" | "find" | "findAll")
             && let Some(Plan::Constant(Value::String(pattern))) = call.args.get(1)
         {
-            call.pattern = Some(Matcher::compile(pattern)?);
+            call.pattern = Some(Pattern::checked(pattern)?);
         }
         Ok(Plan::Call(Box::new(call)))
     }

@@ -38,16 +38,24 @@ impl Pattern {
         Self { text: text.into(), compiled: OnceLock::new() }
     }
 
+    /// A pattern that is known to be well formed.
+    pub(crate) fn checked(text: &str) -> Result<Self, String> {
+        Matcher::machine(text, &translate(text)?)?;
+        Ok(Self::new(text))
+    }
+
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
     /// Whether any part of the text matches; an error when the pattern is invalid.
     pub(crate) fn is_match(&self, text: &str) -> Result<bool, &str> {
-        match self.compiled.get_or_init(|| Matcher::compile(&self.text)) {
-            Ok(matcher) => Ok(matcher.is_match(text).unwrap_or(false)),
-            Err(words) => Err(words),
-        }
+        self.matcher().map(|matcher| matcher.is_match(text).unwrap_or(false))
+    }
+
+    /// The compiled expression; an error when the pattern is invalid.
+    pub(crate) fn matcher(&self) -> Result<&Matcher, &str> {
+        self.compiled.get_or_init(|| Matcher::compile(&self.text)).as_ref().map_err(String::as_str)
     }
 }
 
@@ -64,7 +72,7 @@ impl Matcher {
     /// Compiles an expression in Go's syntax. The error is worded as Go words it.
     pub(crate) fn compile(pattern: &str) -> Result<Matcher, String> {
         let respelled = translate(pattern)?;
-        let machine = Machine::compile(&respelled).ok_or_else(|| problem("expression too large", pattern))?;
+        let machine = Self::machine(pattern, &respelled)?;
         let built = RegexBuilder::new(&respelled).size_limit(SIZE_LIMIT).dfa_size_limit(STATE_LIMIT).build();
         let regex = match built {
             Ok(regex) => Some(regex),
@@ -72,6 +80,10 @@ impl Matcher {
             Err(_) => return Err(problem("expression nests too deeply", pattern)),
         };
         Ok(Matcher { regex, machine })
+    }
+
+    fn machine(pattern: &str, respelled: &str) -> Result<Machine, String> {
+        Machine::compile(respelled).ok_or_else(|| problem("expression too large", pattern))
     }
 
     /// Whether the expression takes much memory or many steps.

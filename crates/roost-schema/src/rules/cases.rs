@@ -25,7 +25,7 @@ fn rules_have_the_results_and_costs_of_stock() {
             let run = program.run(&[view.value(&world["object"]).ok(), None], 1_000_000);
             match run.outcome {
                 Ok(Evaluated::Bool(value)) => {
-                    assert_eq!(Some(value.to_string().as_str()), case["value"].as_str(), "{text}")
+                    assert_eq!(Some(value.to_string().as_str()), case["value"].as_str(), "{text}");
                 }
                 Ok(other) => panic!("{text} is {other:?}"),
                 Err(error) => assert_eq!(Some(error.to_string().as_str()), case["evalError"].as_str(), "{text}"),

@@ -58,10 +58,12 @@ fn read_expressions() {
     }
     let deepest = [
         format!("{}1{} > 0", "(1+".repeat(120), ")".repeat(120)),
-        format!("1{} > 0", "+1".repeat(240)),
+        format!("1{} > 0", "+1".repeat(480)),
         format!("{}true{}", "[1].all(x, ".repeat(60), ")".repeat(60)),
         format!("{}[1]{} == []", "[".repeat(240), "]".repeat(240)),
         format!("{}'a'{} == 'a'", "string(".repeat(240), ")".repeat(240)),
+        format!("'a'{} == 'a'", ".trim()".repeat(480)),
+        format!("dyn({{}}){} == optional.none()", ".?a".repeat(480)),
         format!("{}true{}", "true ? true && (".repeat(120), ") : false".repeat(120)),
     ];
     for expression in deepest {

@@ -249,7 +249,6 @@ impl Parser<'_, '_> {
     fn binary(&mut self, level: usize) -> Result<Expr> {
         let next = |parser: &mut Self| if level == 2 { parser.unary() } else { parser.binary(level + 1) };
         let mut left = next(self)?;
-        let depth = self.depth;
         loop {
             let function = match (level, self.peek(0).token) {
                 (0, Token::In) => "@in",
@@ -266,7 +265,6 @@ impl Parser<'_, '_> {
                 (2, Token::Symbol("%")) => "_%_",
                 _ => break,
             };
-            self.deeper()?;
             let operator = self.take();
             let id = self.new_id(Self::at_offset(operator));
             let tallest = self.height;
@@ -274,7 +272,6 @@ impl Parser<'_, '_> {
             self.raise(tallest.max(self.height), 1)?;
             left = Self::call(id, function, vec![left, right]);
         }
-        self.depth = depth;
         Ok(left)
     }
 
@@ -301,13 +298,10 @@ impl Parser<'_, '_> {
 
     fn member(&mut self) -> Result<Expr> {
         let mut operand = self.primary()?;
-        let depth = self.depth;
         loop {
             if let Some(dot) = self.accept(".") {
-                self.deeper()?;
                 operand = self.select(operand, dot)?;
             } else if let Some(bracket) = self.accept("[") {
-                self.deeper()?;
                 let id = self.new_id(Self::at_offset(bracket));
                 let function = if self.accept("?").is_some() { "_[?_]" } else { "_[_]" };
                 if function == "_[_]" {
@@ -320,7 +314,6 @@ impl Parser<'_, '_> {
                 self.expect("]", "']'", at_end)?;
                 operand = Self::call(id, function, vec![operand, index]);
             } else {
-                self.depth = depth;
                 return Ok(operand);
             }
         }
@@ -364,7 +357,7 @@ impl Parser<'_, '_> {
         if let Some(open) = self.accept("(") {
             let id = self.new_id(Self::at_offset(open));
             let args = self.arguments()?;
-            self.raise(below.max(self.height), MACRO_HEIGHT)?;
+            self.raise(below.max(self.height), if args.is_empty() { 1 } else { MACRO_HEIGHT })?;
             return Ok(macros::receiver_call(self, id, &field, operand, args));
         }
         self.raise(below, 1)?;
