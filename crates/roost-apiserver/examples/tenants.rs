@@ -42,11 +42,15 @@ async fn tenant(store: &Store, number: usize) -> Result<Arc<Cluster>, Box<dyn st
     let config = ClusterConfig {
         service_cidr: "10.96.0.0/12".parse()?,
         node_ports: 30_000..=32_767,
-        identity: Identity::generate(Timestamp::now(), "https://kubernetes.default.svc.cluster.local")?,
         encryption_key: Some([7; 32]),
         advertised: Some(([192, 0, 2, 1].into(), 6443)),
     };
-    let cluster = Cluster::new(&format!("tenant-{number}"), store.clone(), config);
+    let cluster = Cluster::new(
+        &format!("tenant-{number}"),
+        store.clone(),
+        config,
+        Identity::generate(Timestamp::now(), "https://kubernetes.default.svc.cluster.local")?,
+    );
     cluster.bootstrap().await.map_err(|status| status.message)?;
     Ok(cluster)
 }

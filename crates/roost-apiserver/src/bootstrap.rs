@@ -99,7 +99,7 @@ fn delegated_authentication(cluster: &Cluster) -> Result<Value, Status> {
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": "extension-apiserver-authentication", "namespace": "kube-system"},
         "data": {
-            "client-ca-file": cluster.config.identity.client_trust.to_pem(),
+            "client-ca-file": cluster.identity().client_trust.to_pem(),
             "requestheader-allowed-names": r#"["front-proxy-client"]"#,
             "requestheader-client-ca-file": proxies.certificate().to_pem(),
             "requestheader-extra-headers-prefix": r#"["X-Remote-Extra-"]"#,
@@ -122,7 +122,7 @@ pub(crate) fn root_authority(cluster: &Cluster, namespace: &str) -> Value {
             "name": "kube-root-ca.crt", "namespace": namespace,
             "annotations": {"kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."},
         },
-        "data": {"ca.crt": cluster.config.identity.authority_pem()},
+        "data": {"ca.crt": cluster.identity().serving_trust.to_pem()},
     })
 }
 

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use arc_swap::ArcSwap;
 use bytes::Bytes;
 use ipnet::IpNet;
 use parking_lot::{Mutex, RwLock};
@@ -15,6 +16,7 @@ use tokio::sync::Notify;
 use crate::access::Authorizer;
 use crate::custom::CustomTable;
 use crate::derived::Derived;
+use crate::identity::Identity;
 use crate::resource::{Origin, Resource};
 use crate::seal::Sealer;
 use crate::stored::Stored;
@@ -26,8 +28,6 @@ pub struct ClusterConfig {
     pub service_cidr: IpNet,
     /// The ports that Services of type NodePort get.
     pub node_ports: std::ops::RangeInclusive<u16>,
-    /// Certificate authorities, keys and what they sign.
-    pub identity: crate::identity::Identity,
     /// The key that Secrets are sealed with before they reach the store; none leaves them plain.
     pub encryption_key: Option<[u8; 32]>,
     /// Where nodes and pods reach this API from the network, for the `kubernetes` Endpoints; none leaves it out.
@@ -47,6 +47,7 @@ pub struct Cluster {
     pub(crate) impersonation: Mutex<HashMap<String, roost_access::impersonation::Mode>>,
     pub(crate) metrics: crate::metrics::Metrics,
     pub(crate) audit: RwLock<Option<Arc<crate::audit::AuditLog>>>,
+    identity: ArcSwap<Identity>,
     sealer: Option<Sealer>,
     closing: AtomicBool,
     closed: Notify,
@@ -54,7 +55,7 @@ pub struct Cluster {
 
 impl Cluster {
     /// A tenant on a store. Nothing is read or written yet.
-    pub fn new(tenant: &str, store: Store, config: ClusterConfig) -> Arc<Cluster> {
+    pub fn new(tenant: &str, store: Store, config: ClusterConfig, identity: Identity) -> Arc<Cluster> {
         let collection = |group: &str, plural: &str| Collection::new(tenant, group, plural);
         Arc::new(Cluster {
             definitions: Derived::new([collection("apiextensions.k8s.io", "customresourcedefinitions")]),
@@ -64,6 +65,7 @@ impl Cluster {
             impersonation: Mutex::default(),
             metrics: crate::metrics::Metrics::default(),
             audit: RwLock::new(None),
+            identity: ArcSwap::from_pointee(identity),
             sealer: config.encryption_key.map(|key| Sealer::new(&key)),
             tenant: tenant.to_owned(),
             store,
@@ -76,6 +78,16 @@ impl Cluster {
     /// Writes a line for every request to the given log from now on.
     pub fn set_audit_log(&self, log: crate::audit::AuditLog) {
         *self.audit.write() = Some(Arc::new(log));
+    }
+
+    /// Certificate authorities, keys and what they sign.
+    pub fn identity(&self) -> Arc<Identity> {
+        self.identity.load_full()
+    }
+
+    /// Trusts and signs with other keys from now on; open connections stay.
+    pub fn set_identity(&self, identity: Identity) {
+        self.identity.store(Arc::new(identity));
     }
 
     /// Ends all watches, so that connections can close.

@@ -40,13 +40,14 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
         "/api" => document(call, Some(discovery::core_versions(&server_address(call)))),
         "/apis" => document(call, Some(discovery::group_list(&custom_resources(cluster)))),
         "/openid/v1/jwks" => {
-            let keys = roost_pki::key_set(&cluster.config.identity.token_trust);
+            let keys = roost_pki::key_set(&cluster.identity().token_trust);
             Ok(public(respond::bytes(200, "application/jwk-set+json", keys)))
         }
         "/.well-known/openid-configuration" => {
-            let issuer = cluster.config.identity.token_issuer.issuer();
+            let identity = cluster.identity();
+            let issuer = identity.token_issuer.issuer();
             let uri = format!("{issuer}/openid/v1/jwks");
-            let text = roost_pki::openid_configuration(issuer, &uri, &cluster.config.identity.token_trust);
+            let text = roost_pki::openid_configuration(issuer, &uri, &identity.token_trust);
             Ok(public(respond::bytes(200, "application/json", text)))
         }
         _ => {

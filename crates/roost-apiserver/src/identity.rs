@@ -12,8 +12,10 @@ pub(crate) const AUTHORITY_LIFETIME: SignedDuration = SignedDuration::from_hours
 
 /// Who a tenant trusts, and what it signs with.
 pub struct Identity {
-    /// Signs client certificates, kubelet certificates and the server's own.
+    /// Signs what certificate signing requests ask for.
     pub authority: CertificateAuthority,
+    /// What clients verify the server with.
+    pub serving_trust: CertificateBundle,
     /// Whose client certificates are believed; more than one while an authority is being replaced.
     pub client_trust: CertificateBundle,
     /// Signs service-account tokens, and is named in them.
@@ -31,15 +33,16 @@ impl Identity {
 
     /// Kept keys of an existing cluster.
     pub fn from_parts(authority: CertificateAuthority, token_key: PrivateKey, issuer: &str) -> Identity {
-        let mut client_trust = CertificateBundle::default();
-        client_trust.add(authority.certificate().clone());
+        let mut trust = CertificateBundle::default();
+        trust.add(authority.certificate().clone());
         let token_trust = vec![token_key.public_key().clone()];
-        Identity { authority, client_trust, token_issuer: TokenIssuer::new(issuer, token_key), token_trust }
-    }
-
-    /// What clients verify the server with.
-    pub fn authority_pem(&self) -> String {
-        self.authority.certificate().to_pem()
+        Identity {
+            authority,
+            serving_trust: trust.clone(),
+            client_trust: trust,
+            token_issuer: TokenIssuer::new(issuer, token_key),
+            token_trust,
+        }
     }
 }
 

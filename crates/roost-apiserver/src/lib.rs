@@ -54,5 +54,5 @@ pub use documents::KUBERNETES_VERSION;
 pub use engine::Engine;
 pub use identity::Identity;
 pub use respond::Body;
-pub use server::{serve, tls_config};
+pub use server::{Host, Hosts, ServingCertificate, serve, tls_config};
 pub use service::ApiService;

@@ -1,18 +1,23 @@
-//! A listener for one tenant: TLS, HTTP/1.1 and HTTP/2, with limits against those who stall.
+//! A listener for one tenant or, by server name, for many: TLS, HTTP/1.1 and HTTP/2, with limits against those who
+//! stall.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{Acceptor, ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
-use tokio_rustls::TlsAcceptor;
+use tokio_rustls::LazyConfigAcceptor;
 use tower::ServiceExt as _;
 
 use crate::access::PeerCertificates;
@@ -34,29 +39,75 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 4 << 20;
 
+/// The certificate that a tenant shows. It can be replaced while connections are open.
+#[derive(Debug)]
+pub struct ServingCertificate(ArcSwap<CertifiedKey>);
+
+impl ServingCertificate {
+    /// A chain, leaf first, and the leaf's key.
+    pub fn new(
+        certificates: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Arc<ServingCertificate>, rustls::Error> {
+        let certified = CertifiedKey::from_der(certificates, key, &default_provider())?;
+        Ok(Arc::new(ServingCertificate(ArcSwap::from_pointee(certified))))
+    }
+
+    /// Shows another certificate to those who connect from now on.
+    pub fn replace(
+        &self,
+        certificates: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<(), rustls::Error> {
+        self.0.store(Arc::new(CertifiedKey::from_der(certificates, key, &default_provider())?));
+        Ok(())
+    }
+}
+
+impl ResolvesServerCert for ServingCertificate {
+    fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(self.0.load_full())
+    }
+}
+
 /// TLS for a tenant: its own certificate, and client certificates where clients have them.
-pub fn tls_config(
-    certificates: Vec<rustls_pki_types::CertificateDer<'static>>,
-    key: rustls_pki_types::PrivateKeyDer<'static>,
-) -> Result<ServerConfig, rustls::Error> {
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+pub fn tls_config(certificate: Arc<ServingCertificate>) -> Result<ServerConfig, rustls::Error> {
+    let provider = Arc::new(default_provider());
     let verifier: Arc<dyn ClientCertVerifier> = Arc::new(AnyClientCertificate::new(Arc::clone(&provider)));
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()?
         .with_client_cert_verifier(verifier)
-        .with_single_cert(certificates, key)?;
+        .with_cert_resolver(certificate);
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
     Ok(config)
 }
 
-/// Serves a tenant until `stop` changes, then lets open requests finish.
-pub async fn serve(
-    cluster: Arc<Cluster>,
-    listener: TcpListener,
-    tls: Arc<ServerConfig>,
-    mut stop: watch::Receiver<bool>,
-) -> io::Result<()> {
-    let acceptor = TlsAcceptor::from(tls);
+/// A tenant as a listener knows it.
+#[derive(Clone)]
+pub struct Host {
+    /// Whom the requests are for.
+    pub cluster: Arc<Cluster>,
+    /// What the connection is secured with.
+    pub tls: Arc<ServerConfig>,
+}
+
+/// Who is behind a listener.
+pub trait Hosts: Send + Sync + 'static {
+    /// The tenant of a server name, which clients may leave out; none closes the connection. May take its time, for
+    /// tenants that have to be woken first.
+    fn host(&self, server_name: Option<&str>) -> impl Future<Output = Option<Host>> + Send;
+}
+
+impl Hosts for Host {
+    async fn host(&self, _: Option<&str>) -> Option<Host> {
+        Some(self.clone())
+    }
+}
+
+/// Serves tenants until `stop` changes, then lets open requests finish. Watches end when their tenant is closed, which
+/// is for the caller to do.
+pub async fn serve(hosts: impl Hosts, listener: TcpListener, mut stop: watch::Receiver<bool>) {
+    let hosts = Arc::new(hosts);
     let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
@@ -74,31 +125,29 @@ pub async fn serve(
                 continue;
             }
         };
-        let watcher = graceful.watcher();
-        let connection = connect(Arc::clone(&cluster), acceptor.clone(), stream, watcher);
+        let connection = connect(Arc::clone(&hosts), stream, graceful.watcher());
         tokio::spawn(async move {
             connection.await;
             drop(place);
         });
     }
     drop(listener);
-    cluster.close();
     tokio::select! {
         () = graceful.shutdown() => {}
         () = tokio::time::sleep(DRAIN_TIMEOUT) => tracing::warn!("some requests did not end in time and were cut off"),
     }
-    Ok(())
 }
 
 /// One connection, from handshake to end.
-async fn connect(
-    cluster: Arc<Cluster>,
-    acceptor: TlsAcceptor,
-    stream: TcpStream,
-    watcher: hyper_util::server::graceful::Watcher,
-) {
+async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, watcher: hyper_util::server::graceful::Watcher) {
     let _ = stream.set_nodelay(true);
-    let Ok(Ok(stream)) = tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await else { return };
+    let handshake = async {
+        let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await.ok()?;
+        let name = hello.client_hello().server_name().map(str::to_owned);
+        let host = hosts.host(name.as_deref()).await?;
+        Some((hello.into_stream(host.tls).await.ok()?, host.cluster))
+    };
+    let Ok(Some((stream, cluster))) = tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await else { return };
     let certificates = stream.get_ref().1.peer_certificates().map(<[_]>::to_vec).unwrap_or_default();
     let peer = PeerCertificates::new(certificates);
     let service = ApiService::new(cluster).map_request(move |mut request: http::Request<hyper::body::Incoming>| {

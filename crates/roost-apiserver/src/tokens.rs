@@ -29,12 +29,12 @@ pub(crate) fn authenticate(
 
 /// The audiences that this API itself answers to.
 pub(crate) fn own_audiences(cluster: &Cluster) -> Vec<String> {
-    vec![cluster.config.identity.token_issuer.issuer().to_owned()]
+    vec![cluster.identity().token_issuer.issuer().to_owned()]
 }
 
 fn verifier(cluster: &Cluster) -> TokenVerifier {
     let audiences = own_audiences(cluster);
-    TokenVerifier::new(audiences.clone(), cluster.config.identity.token_trust.clone(), audiences)
+    TokenVerifier::new(audiences.clone(), cluster.identity().token_trust.clone(), audiences)
 }
 
 struct Objects<'a>(&'a Cluster);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use roost_apiserver::{AuditLog, Cluster, ClusterConfig, Engine, serve, tls_config};
+use roost_apiserver::{AuditLog, Cluster, ClusterConfig, Engine, Host, ServingCertificate, serve, tls_config};
 use roost_store::{OpenError, Options, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -82,16 +82,16 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     let listener = listen(arguments.listen).await?;
     let address = listener.local_addr().map_err(|source| UpError::Listen { address: arguments.listen, source })?;
     let keys = Keys::load_or_make(&data_dir, address, &arguments.server_name, &arguments.service_cidr)?;
-    let tls = tls_config(keys.server_certificates(), keys.server_key()?).map_err(UpError::Tls)?;
+    let certificate = ServingCertificate::new(keys.server_certificates(), keys.server_key()?).map_err(UpError::Tls)?;
+    let tls = Arc::new(tls_config(certificate).map_err(UpError::Tls)?);
     let kubeconfig = keys.write_kubeconfig(&data_dir, address)?;
     let config = ClusterConfig {
         service_cidr: arguments.service_cidr,
         node_ports: NODE_PORTS,
         encryption_key: Some(keys.encryption_key()),
-        identity: keys.into_identity(),
         advertised: Some((reachable(address.ip()), address.port())),
     };
-    let cluster = Cluster::new(MANAGEMENT, store.clone(), config);
+    let cluster = Cluster::new(MANAGEMENT, store.clone(), config, keys.into_identity());
     if let Some(path) = &arguments.audit_log {
         let log = AuditLog::open(path).map_err(|source| UpError::AuditLog { path: path.clone(), source })?;
         cluster.set_audit_log(log);
@@ -109,7 +109,8 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
         version: roost_apiserver::KUBERNETES_VERSION.to_owned(),
     };
     let (stop, stopping) = watch::channel(false);
-    let server = tokio::spawn(serve(cluster, listener, Arc::new(tls), stopping));
+    let host = Host { cluster: Arc::clone(&cluster), tls };
+    let server = tokio::spawn(serve(host, listener, stopping));
     instance.register()?;
     println!(
         "ready in {} ms: {} (kubeconfig {})",
@@ -120,13 +121,11 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     wait_for_end().await;
     tracing::info!("stopping");
     let _ = stop.send(true);
+    cluster.close();
     let outcome = server.await;
     inside.abort();
     instance.unregister();
-    match outcome {
-        Ok(served) => served.map_err(UpError::Serve),
-        Err(panicked) => Err(UpError::Serve(io::Error::other(panicked))),
-    }
+    outcome.map_err(|panicked| UpError::Serve(io::Error::other(panicked)))
 }
 
 async fn listen(address: SocketAddr) -> Result<TcpListener, UpError> {

@@ -84,8 +84,7 @@ fn by_certificate(
     let certificate = Certificate::from_der(leaf).map_err(|error| refused(&error))?;
     let intermediates: Vec<Certificate> = rest.iter().filter_map(|bytes| Certificate::from_der(bytes).ok()).collect();
     cluster
-        .config
-        .identity
+        .identity()
         .client_trust
         .verify_client(&certificate, &intermediates, Timestamp::now())
         .map_err(|error| refused(&error))?;

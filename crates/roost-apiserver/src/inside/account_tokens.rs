@@ -32,13 +32,12 @@ pub(super) async fn fill(cluster: &Arc<Cluster>, namespace: &str, name: &str) ->
     let Some(account) = account else {
         return edit::remove(cluster, object, metadata_text(&secret, "uid")).await;
     };
-    let authority = STANDARD.encode(cluster.config.identity.authority_pem());
+    let authority = STANDARD.encode(cluster.identity().serving_trust.to_pem());
     if is_filled(&secret, &authority) {
         return Ok(());
     }
     let token = cluster
-        .config
-        .identity
+        .identity()
         .token_issuer
         .mint_legacy(&LegacyClaims::of(&account, &secret))
         .map_err(|error| Status::internal(error.to_string()))?;

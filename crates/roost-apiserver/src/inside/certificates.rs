@@ -125,8 +125,7 @@ fn issue(cluster: &Cluster, request: &Value, signer: KubernetesSigner) -> Result
     let wanted = request["spec"]["expirationSeconds"].as_i64().and_then(|seconds| i32::try_from(seconds).ok());
     let profile = SigningProfile::for_request(&usages, wanted, DEFAULT_LIFETIME).map_err(|error| error.to_string())?;
     let certificate = cluster
-        .config
-        .identity
+        .identity()
         .authority
         .sign_request(&parsed, &profile, Timestamp::now())
         .map_err(|error| error.to_string())?;

@@ -18,11 +18,15 @@ fn cluster() -> Arc<Cluster> {
     let config = ClusterConfig {
         service_cidr: "10.96.0.0/16".parse().unwrap(),
         node_ports: 30000..=32767,
-        identity: Identity::generate(Timestamp::now(), "https://example.com").unwrap(),
         encryption_key: None,
         advertised: None,
     };
-    Cluster::new("tenant", Store::memory(Options::default()), config)
+    Cluster::new(
+        "tenant",
+        Store::memory(Options::default()),
+        config,
+        Identity::generate(Timestamp::now(), "https://example.com").unwrap(),
+    )
 }
 
 async fn define(cluster: &Cluster, plural: &str, kind: &str) {

@@ -46,8 +46,7 @@ pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes)
         _ => None,
     };
     let id = uuid::Uuid::new_v4().to_string();
-    let issued =
-        request.issue(&cluster.config.identity.token_issuer, &settings, target.as_ref(), node.as_ref(), id, now)?;
+    let issued = request.issue(&cluster.identity().token_issuer, &settings, target.as_ref(), node.as_ref(), id, now)?;
     call.warnings.extend(issued.warnings);
     Ok(respond::object(201, &format, issued.answer.expose()))
 }

@@ -56,11 +56,15 @@ impl Plane {
         let config = ClusterConfig {
             service_cidr: "10.96.0.0/16".parse().expect("a network"),
             node_ports: 30_000..=32_767,
-            identity: Identity::generate(Timestamp::now(), "https://kubernetes.default.svc").expect("keys"),
             encryption_key: None,
             advertised: None,
         };
-        let cluster = Cluster::new("test", store.clone(), config);
+        let cluster = Cluster::new(
+            "test",
+            store.clone(),
+            config,
+            Identity::generate(Timestamp::now(), "https://kubernetes.default.svc").expect("keys"),
+        );
         cluster.bootstrap().await.expect("the first objects");
         let engine = Engine::new(store);
         engine.add(Arc::clone(&cluster));
