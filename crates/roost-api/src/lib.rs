@@ -2,7 +2,10 @@
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
+pub mod definition;
 pub mod hypershift;
+pub mod preserved;
+pub mod rules;
 
 /// The definitions of every kind, in the order in which an engine creates them.
 pub fn definitions() -> Vec<CustomResourceDefinition> {
