@@ -1,5 +1,7 @@
 //! What can be asked of `cargo xtask`.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand};
 
 /// The one door for developers.
@@ -42,6 +44,8 @@ pub(crate) enum Task {
     Kubectl(Kubectl),
     /// Sends the same requests to our engine and to a stock kube-apiserver and compares the answers.
     Differential(Differential),
+    /// Compares our custom resource definitions with the upstream ones, field by field.
+    Parity(Parity),
 }
 
 /// What to do with the stock parts.
@@ -211,4 +215,21 @@ pub(crate) struct Crash {
     /// Repeats the moments and choices of an earlier run.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
+}
+
+/// What our definitions are compared with.
+#[derive(Debug, Args)]
+pub(crate) struct Parity {
+    /// The directory with the upstream definitions, in `hypershift/crds` and `assisted`.
+    #[arg(value_name = "DIRECTORY")]
+    pub(crate) reference: PathBuf,
+    /// Only this kind.
+    #[arg(long, value_name = "KIND")]
+    pub(crate) kind: Option<String>,
+    /// Only the numbers.
+    #[arg(long)]
+    pub(crate) summary: bool,
+    /// Shows the differences that have a reason, too.
+    #[arg(long, conflicts_with = "summary")]
+    pub(crate) explained: bool,
 }

@@ -11,6 +11,7 @@ mod generate;
 mod kube_fetch;
 mod kube_up;
 mod kubectl;
+mod parity;
 mod planes;
 mod source_rules;
 mod task;
@@ -37,6 +38,7 @@ async fn main() -> ExitCode {
         Task::Conformance(arguments) => conformance::run(&arguments).await,
         Task::Kubectl(arguments) => kubectl::run(&arguments).await,
         Task::Differential(arguments) => differential::run(&arguments).await,
+        Task::Parity(arguments) => parity::run(&arguments),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
