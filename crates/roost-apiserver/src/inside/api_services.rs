@@ -7,7 +7,6 @@ use roost_object::{Status, Value};
 use serde_json::json;
 
 use super::edit::{self, Object};
-use crate::clock;
 use crate::cluster::Cluster;
 use crate::write::{API_SERVER, metadata_text};
 
@@ -18,15 +17,15 @@ const MANAGED: &str = "kube-aggregator.kubernetes.io/automanaged";
 /// The priority of groups that definitions bring: low, so that they never stand before the built-in ones.
 const CUSTOM_PRIORITY: (i32, i32) = (1000, 100);
 
-/// The objects of the built-in groups, for a fresh cluster.
-pub(crate) fn built_in() -> impl Iterator<Item = Value> {
+/// The objects of the built-in groups, for a cluster that starts at a time.
+pub(crate) fn built_in(now: &str) -> impl Iterator<Item = Value> + use<'_> {
     let own = |group: &str| group == GROUP;
-    roost_kinds::versions().iter().filter(move |version| !own(version.group)).map(|version| {
+    roost_kinds::versions().iter().filter(move |version| !own(version.group)).map(move |version| {
         let priority = (version.group_priority, version.version_priority);
         let mut service = service(version.group, version.version, priority, "onstart");
         service["status"]["conditions"] = json!([{
             "type": "Available", "status": "True", "reason": "Local",
-            "message": "Local APIServices are always available", "lastTransitionTime": clock::now_text(),
+            "message": "Local APIServices are always available", "lastTransitionTime": now,
         }]);
         service
     })
@@ -117,7 +116,7 @@ mod tests {
 
     #[test]
     fn the_built_in_groups_are_all_there_but_the_aggregator_itself() {
-        let names: Vec<String> = built_in().map(|service| metadata_text(&service, "name").to_owned()).collect();
+        let names: Vec<String> = built_in("").map(|service| metadata_text(&service, "name").to_owned()).collect();
         assert!(names.contains(&"v1.".to_owned()) && names.contains(&"v2.autoscaling".to_owned()), "{names:?}");
         assert!(!names.iter().any(|name| name.contains(GROUP)), "{names:?}");
         assert_eq!(names.len(), 21);

@@ -37,6 +37,7 @@ use queue::Queue;
 use timers::Timers;
 
 pub(crate) use api_services::built_in as built_in_api_services;
+pub(crate) use roles::gather as gather_rules;
 
 /// Work on one object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

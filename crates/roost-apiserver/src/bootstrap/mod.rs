@@ -1,18 +1,20 @@
 //! What every cluster starts with: namespaces, default roles, flow schemas, and the `kubernetes` Service.
 
+mod prepared;
+
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use roost_object::{Status, Value};
 use roost_pki::CertificateAuthority;
-use roost_store::{Expect, Operation, Write};
 use serde_json::json;
 
 use crate::call::Call;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::identity::AUTHORITY_LIFETIME;
-use crate::write::{self, Target, storage_error};
+use crate::write::storage_error;
+use prepared::NO_TIME;
 
 /// The namespaces of a fresh cluster.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -20,11 +22,7 @@ const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kub
 impl Cluster {
     /// Brings the tenant's own objects up to date: makes what is missing and leaves the rest. One commit.
     pub async fn bootstrap(self: &Arc<Self>) -> Result<(), Status> {
-        let call = Call::internal(self);
-        let mut writes = Vec::new();
-        for object in objects(self)? {
-            writes.extend(missing(&call, object)?);
-        }
+        let writes = prepared::missing(&Call::internal(self), own_objects(self)?)?;
         if writes.is_empty() {
             return Ok(());
         }
@@ -35,42 +33,16 @@ impl Cluster {
     }
 }
 
-/// The write that makes an object, unless it is there.
-fn missing(call: &Call, mut object: Value) -> Result<Option<Write>, Status> {
-    let text = |object: &Value, name: &str| object[name].as_str().unwrap_or_default().to_owned();
-    let Some(resource) = call.cluster.resource_of_kind(&text(&object, "apiVersion"), &text(&object, "kind")) else {
-        return Ok(None);
-    };
-    let namespace = write::metadata_text(&object, "namespace").to_owned();
-    let name = write::metadata_text(&object, "name").to_owned();
-    let target = Target { call, resource: &resource, namespace: &namespace, name: &name, subresource: "" };
-    if call.cluster.store.get(&target.collection(), &target.key()).is_some() {
-        return Ok(None);
-    }
-    object = resource.fill_required(object);
-    write::apply_defaults(&resource, &mut object);
-    write::track(&target, None, &mut object, write::API_SERVER);
-    let metadata = write::metadata_mut(&mut object);
-    metadata.insert("uid".into(), uuid::Uuid::new_v4().to_string().into());
-    metadata.insert("creationTimestamp".into(), clock::now_text().into());
-    if resource.rules().is_some_and(|rules| rules.generation == roost_rules::Generation::Spec) {
-        metadata.insert("generation".into(), 1.into());
-    }
-    Ok(Some(Write {
-        collection: target.collection(),
-        name: target.key(),
-        expect: Expect::Absent,
-        operation: Operation::Put(write::pack(&target, &object)?),
-    }))
+/// The objects that every fresh cluster has alike.
+fn shared_objects() -> impl Iterator<Item = Value> {
+    roost_kinds::bootstrap::values()
+        .chain(NAMESPACES.map(default_account))
+        .chain(crate::inside::built_in_api_services(NO_TIME))
 }
 
-/// All objects of a fresh cluster.
-fn objects(cluster: &Cluster) -> Result<Vec<Value>, Status> {
-    let mut objects: Vec<Value> = roost_kinds::bootstrap::values().collect();
-    for name in NAMESPACES {
-        objects.push(default_account(name));
-        objects.push(root_authority(cluster, name));
-    }
+/// The objects that show what a tenant alone has: its authorities, its addresses, its age.
+fn own_objects(cluster: &Cluster) -> Result<Vec<Value>, Status> {
+    let mut objects: Vec<Value> = NAMESPACES.iter().map(|name| root_authority(cluster, name)).collect();
     objects.push(delegated_authentication(cluster)?);
     objects.push(json!({
         "apiVersion": "v1", "kind": "ConfigMap",
@@ -81,10 +53,9 @@ fn objects(cluster: &Cluster) -> Result<Vec<Value>, Status> {
         "apiVersion": "networking.k8s.io/v1", "kind": "ServiceCIDR",
         "metadata": {"name": "kubernetes", "finalizers": ["networking.k8s.io/service-cidr-finalizer"]},
         "spec": {"cidrs": [cluster.config.service_cidr.to_string()]},
-        "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "", "message": "Kubernetes default Service CIDR is ready", "lastTransitionTime": clock::now_text()}]},
+        "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "", "message": "Kubernetes default Service CIDR is ready", "lastTransitionTime": NO_TIME}]},
     }));
     objects.extend(kubernetes_service(cluster));
-    objects.extend(crate::inside::built_in_api_services());
     Ok(objects)
 }
 
