@@ -24,6 +24,7 @@ where
     let mut root = json!({
         "description": description,
         "type": "object",
+        // Readers of these types need it: one object without a spec would stop every typed watch.
         "required": ["spec"],
         "properties": {
             "apiVersion": {"type": "string", "description": "The group and version that this object is written in."},

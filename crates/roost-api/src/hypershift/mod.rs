@@ -1,8 +1,67 @@
 //! The kinds of `hypershift.openshift.io/v1beta1`: hosted clusters, their control planes, node pools and components.
+#![expect(missing_docs, reason = "the descriptions of the fields follow")]
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 
+use crate::definition::definition;
+use crate::rules::Rule;
+
+pub mod auto_node;
+pub mod autoscaling;
+pub mod capabilities;
+pub mod conditions;
+pub mod configuration;
+pub mod control_plane_component;
+pub mod dns;
+pub mod etcd;
+pub mod hosted_cluster;
+pub mod hosted_control_plane;
+pub mod kubevirt;
+pub mod monitoring;
+pub mod names;
+pub mod networking;
+pub mod node_pool;
+pub mod operator_configuration;
+pub mod platform;
+pub mod reference;
+pub mod secret_encryption;
+pub mod services;
+pub mod version;
+
+pub use control_plane_component::{
+    ComponentResource, ControlPlaneComponent, ControlPlaneComponentSpec, ControlPlaneComponentStatus,
+};
+pub use hosted_cluster::{HostedCluster, HostedClusterSpec, HostedClusterStatus};
+pub use hosted_control_plane::{HostedControlPlane, HostedControlPlaneSpec, HostedControlPlaneStatus};
+pub use node_pool::status::{NodePoolCondition, NodePoolStatus};
+pub use node_pool::{NodePool, NodePoolSpec};
+
+/// The API group of these kinds.
+pub const GROUP: &str = "hypershift.openshift.io";
+
+/// The version of these kinds.
+pub const VERSION: &str = "v1beta1";
+
 /// The definitions of the kinds of this group.
 pub fn definitions() -> Vec<CustomResourceDefinition> {
-    Vec::new()
+    vec![
+        definition::<HostedCluster>(
+            "A Kubernetes or OpenShift cluster whose control plane runs here.",
+            &HOSTED_CLUSTER_RULES,
+        ),
+        definition::<HostedControlPlane>("The control plane of one hosted cluster, in its own namespace.", &[]),
+        definition::<NodePool>("Nodes of one hosted cluster that are alike.", &[]),
+        definition::<ControlPlaneComponent>("One part of a hosted control plane, and how far it has come.", &[]),
+    ]
 }
+
+const HOSTED_CLUSTER_RULES: [Rule; 2] = [
+    Rule::new(
+        "!has(oldSelf.spec) || !has(oldSelf.spec.infraID) || (has(self.spec) && has(self.spec.infraID))",
+        "infraID cannot be removed once set",
+    ),
+    Rule::new(
+        "!has(oldSelf.spec) || !has(oldSelf.spec.clusterID) || (has(self.spec) && has(self.spec.clusterID))",
+        "clusterID cannot be removed once set",
+    ),
+];

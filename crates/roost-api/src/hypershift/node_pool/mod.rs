@@ -1,0 +1,163 @@
+//! The kind `NodePool`: nodes of a hosted cluster that are alike.
+
+use std::collections::BTreeMap;
+
+use kube_derive::CustomResource;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::hypershift::hosted_cluster::Release;
+use crate::hypershift::node_pool::management::NodePoolManagement;
+use crate::hypershift::node_pool::platform::NodePoolPlatform;
+use crate::hypershift::node_pool::status::NodePoolStatus;
+use crate::hypershift::reference::LocalObjectReference;
+use crate::rules::{Rule, Rules};
+
+pub mod kubevirt;
+pub mod management;
+pub mod platform;
+pub mod status;
+
+#[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[kube(
+    group = "hypershift.openshift.io",
+    version = "v1beta1",
+    kind = "NodePool",
+    plural = "nodepools",
+    shortname = "np",
+    shortname = "nps",
+    namespaced,
+    status = "NodePoolStatus",
+    derive = "Default",
+    derive = "PartialEq",
+    schema = "disabled",
+    crates(kube_core = "kube_core"),
+    doc = "Nodes of one hosted cluster that are alike.",
+    scale(spec_replicas_path = ".spec.replicas", status_replicas_path = ".status.replicas"),
+    printcolumn = r#"{"name": "Cluster", "type": "string", "description": "Cluster", "jsonPath": ".spec.clusterName"}"#,
+    printcolumn = r#"{"name": "Desired Nodes", "type": "integer", "description": "Desired Nodes", "jsonPath": ".spec.replicas"}"#,
+    printcolumn = r#"{"name": "Current Nodes", "type": "integer", "description": "Available Nodes", "jsonPath": ".status.replicas"}"#,
+    printcolumn = r#"{"name": "Autoscaling", "type": "string", "description": "Autoscaling Enabled", "jsonPath": ".status.conditions[?(@.type==\"AutoscalingEnabled\")].status"}"#,
+    printcolumn = r#"{"name": "Autorepair", "type": "string", "description": "Node Autorepair Enabled", "jsonPath": ".status.conditions[?(@.type==\"AutorepairEnabled\")].status"}"#,
+    printcolumn = r#"{"name": "Version", "type": "string", "description": "Current version", "jsonPath": ".status.version"}"#,
+    printcolumn = r#"{"name": "UpdatingVersion", "type": "string", "description": "UpdatingVersion in progress", "jsonPath": ".status.conditions[?(@.type==\"UpdatingVersion\")].status"}"#,
+    printcolumn = r#"{"name": "UpdatingConfig", "type": "string", "description": "UpdatingConfig in progress", "jsonPath": ".status.conditions[?(@.type==\"UpdatingConfig\")].status"}"#,
+    printcolumn = r#"{"name": "Message", "type": "string", "description": "Message", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"}"#
+)]
+#[serde(rename_all = "camelCase")]
+#[schemars(transform = Rules([
+    Rule::new("!has(oldSelf.arch) || has(self.arch)", "Arch is required once set"),
+    Rule::new(
+        "self.arch != 'arm64' || has(self.platform.aws) || has(self.platform.azure) || has(self.platform.agent) || self.platform.type == 'GCP' || self.platform.type == 'None'",
+        "Setting Arch to arm64 is only supported for AWS, Azure, Agent, GCP and None",
+    ),
+    Rule::new("!has(self.replicas) || !has(self.autoScaling)", "Both replicas or autoScaling should not be set"),
+    Rule::new("self.arch != 's390x' || has(self.platform.kubevirt)", "s390x is only supported on KubeVirt platform"),
+    Rule::new(
+        "!has(self.platform.aws) || !has(self.platform.aws.imageType) || self.platform.aws.imageType != 'Windows' || self.arch == 'amd64'",
+        "ImageType 'Windows' requires arch 'amd64' (AWS only)",
+    ),
+    Rule::new(
+        "!has(self.autoScaling) || self.autoScaling.min > 0 || self.platform.type == 'AWS' || self.platform.type == 'Azure'",
+        "Scale-from-zero (autoScaling.min=0) is currently only supported for AWS and Azure platforms",
+    ),
+]))]
+pub struct NodePoolSpec {
+    #[schemars(length(min = 1, max = 253))]
+    #[schemars(transform = Rules([
+        Rule::new("self == oldSelf", "ClusterName is immutable"),
+        Rule::new(
+            "self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')",
+            "clusterName must consist of lowercase alphanumeric characters or '-', start and end with an alphanumeric character, and be between 1 and 253 characters",
+        ),
+    ]))]
+    pub cluster_name: String,
+    pub management: NodePoolManagement,
+    pub platform: NodePoolPlatform,
+    pub release: Release,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "amd64"))]
+    #[schemars(transform = Rules([Rule::new("self == oldSelf", "Arch is immutable")]))]
+    pub arch: Option<Architecture>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_scaling: Option<NodePoolAutoscaling>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10))]
+    pub config: Vec<LocalObjectReference>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_drain_timeout: Option<String>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_labels: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_volume_detach_timeout: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 35))]
+    #[schemars(transform = Rules([
+        Rule::new(
+            r"self.matches('^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}.*$') || self in ['true', 'false', 'True', 'False']",
+            "PausedUntil must be a date in RFC3339 format or 'True', 'true', 'False' or 'false'",
+        ),
+    ]))]
+    pub paused_until: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 50))]
+    pub taints: Vec<NodePoolTaint>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10))]
+    pub tuning_config: Vec<LocalObjectReference>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum Architecture {
+    #[serde(rename = "arm64")]
+    Arm64,
+    #[default]
+    #[serde(rename = "amd64")]
+    Amd64,
+    #[serde(rename = "ppc64le")]
+    Ppc64le,
+    #[serde(rename = "s390x")]
+    S390x,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(transform = Rules([Rule::new("self.max >= self.min", "max must be equal or greater than min")]))]
+pub struct NodePoolAutoscaling {
+    #[schemars(range(min = 1))]
+    pub max: i32,
+    #[schemars(range(min = 0))]
+    pub min: i32,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NodePoolTaint {
+    pub effect: TaintEffect,
+    #[schemars(length(min = 1, max = 253))]
+    #[schemars(transform = Rules([
+        Rule::new(
+            r"self.matches('^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*\\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$')",
+            "key must be a qualified name with an optional subdomain prefix e.g. example.com/MyName",
+        ),
+    ]))]
+    pub key: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253))]
+    #[schemars(transform = Rules([
+        Rule::new(
+            "self.matches('^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$')",
+            "Value must start and end with alphanumeric characters and can only contain '-', '_', '.' in the middle",
+        ),
+    ]))]
+    pub value: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum TaintEffect {
+    NoSchedule,
+    PreferNoSchedule,
+    NoExecute,
+}

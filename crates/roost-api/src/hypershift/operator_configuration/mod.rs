@@ -1,0 +1,45 @@
+//! Settings of the operators inside a hosted cluster.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::hypershift::operator_configuration::ingress::EndpointPublishingStrategy;
+use crate::hypershift::operator_configuration::ovn_kubernetes::OvnKubernetesConfig;
+use crate::rules::{Rule, Rules};
+
+pub mod ingress;
+pub mod load_balancer;
+pub mod ovn_kubernetes;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OperatorConfiguration {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster_network_operator: Option<ClusterNetworkOperatorSpec>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ingress_operator: Option<IngressOperatorSpec>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(transform = Rules([
+    Rule::new(
+        "!has(oldSelf.ovnKubernetesConfig) || has(self.ovnKubernetesConfig)",
+        "ovnKubernetesConfig is immutable once set and cannot be removed",
+    ),
+]))]
+pub struct ClusterNetworkOperatorSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = false))]
+    #[schemars(transform = Rules([Rule::new("self == oldSelf", "disableMultiNetwork is immutable")]))]
+    pub disable_multi_network: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ovn_kubernetes_config: Option<OvnKubernetesConfig>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct IngressOperatorSpec {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint_publishing_strategy: Option<EndpointPublishingStrategy>,
+}
