@@ -62,6 +62,9 @@ pub fn schema_of<T: JsonSchema>() -> Value {
 fn make_structural(schema: &mut Value) {
     let Some(schema) = schema.as_object_mut() else { return };
     schema.remove("title");
+    if let Some(Value::String(description)) = schema.get_mut("description") {
+        *description = unwrap_lines(description);
+    }
     drop_null(schema);
     gather_enum(schema);
     if schema.get("x-kubernetes-int-or-string") == Some(&Value::Bool(true)) {
@@ -84,6 +87,11 @@ fn make_structural(schema: &mut Value) {
     }
 }
 
+/// Joins the lines of each paragraph: they are broken for the reader of the source.
+fn unwrap_lines(text: &str) -> String {
+    text.split("\n\n").map(|paragraph| paragraph.replace('\n', " ")).collect::<Vec<_>>().join("\n\n")
+}
+
 /// An `Option` is a type or null: only the type stays.
 fn drop_null(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = schema.get_mut("type") {
@@ -92,6 +100,9 @@ fn drop_null(schema: &mut Map<String, Value>) {
             let only = types.remove(0);
             schema.insert("type".to_owned(), only);
         }
+    }
+    if let Some(Value::Array(names)) = schema.get_mut("enum") {
+        names.retain(|name| !name.is_null());
     }
     let Some(Value::Array(alternatives)) = schema.get_mut("anyOf") else { return };
     if alternatives.len() != 2 || alternatives[1] != json!({"type": "null"}) {
@@ -163,7 +174,8 @@ mod tests {
         cloud: Option<Preserved>,
     }
 
-    /// The whole.
+    /// The whole,
+    /// in two lines.
     #[derive(Serialize, Deserialize, JsonSchema)]
     struct Whole {
         /// The only part.
@@ -179,7 +191,7 @@ mod tests {
         assert_eq!(
             schema,
             json!({
-                "description": "The whole.",
+                "description": "The whole, in two lines.",
                 "type": "object",
                 "properties": {"part": {
                     "description": "The only part.",

@@ -5,12 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::{Rule, Rules};
 
+/// Nodes that are made as pods need them, beside those of node pools.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AutoNode {
+    /// Who makes the nodes, and how.
     pub provisioner_config: ProvisionerConfig,
 }
 
+/// Who makes nodes as pods need them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -20,16 +23,21 @@ pub struct AutoNode {
     ),
 ]))]
 pub struct ProvisionerConfig {
+    /// The provisioner.
     pub name: Provisioner,
+    /// Settings of Karpenter. Needed if it is the provisioner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub karpenter: Option<KarpenterConfig>,
 }
 
+/// A program that makes nodes as pods need them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Provisioner {
+    /// Karpenter.
     Karpenter,
 }
 
+/// Settings of Karpenter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -39,21 +47,27 @@ pub enum Provisioner {
     ),
 ]))]
 pub struct KarpenterConfig {
+    /// The platform that Karpenter makes nodes on.
     #[schemars(extend("maxLength" = 100))]
     pub platform: KarpenterPlatform,
+    /// Settings for AWS. Needed if it is the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aws: Option<KarpenterAwsConfig>,
 }
 
+/// A platform that Karpenter makes nodes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum KarpenterPlatform {
+    /// Amazon Web Services.
     #[serde(rename = "AWS")]
     Aws,
 }
 
+/// Settings of Karpenter for AWS.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct KarpenterAwsConfig {
+    /// The role that Karpenter acts in.
     #[serde(rename = "roleARN")]
     #[schemars(length(max = 2048))]
     #[schemars(transform = Rules([

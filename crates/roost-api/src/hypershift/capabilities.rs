@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::{Rule, Rules};
 
+/// The optional parts of OpenShift that a cluster has.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -18,6 +19,17 @@ use crate::rules::{Rule, Rules};
     ),
 ]))]
 pub struct Capabilities {
+    /// Parts to have beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 25), extend("x-kubernetes-list-type" = "atomic"))]
+    #[schemars(transform = Rules([
+        Rule::new(
+            "self == oldSelf",
+            "Enabled is immutable. Changes might result in unpredictable and disruptive behavior.",
+        ),
+    ]))]
+    pub enabled: Vec<Capability>,
+    /// Parts to do without.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 25), extend("x-kubernetes-list-type" = "atomic"))]
     #[schemars(transform = Rules([
@@ -31,26 +43,25 @@ pub struct Capabilities {
         ),
     ]))]
     pub disabled: Vec<Capability>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 25), extend("x-kubernetes-list-type" = "atomic"))]
-    #[schemars(transform = Rules([
-        Rule::new(
-            "self == oldSelf",
-            "Enabled is immutable. Changes might result in unpredictable and disruptive behavior.",
-        ),
-    ]))]
-    pub enabled: Vec<Capability>,
 }
 
+/// An optional part of OpenShift.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Capability {
+    /// The image registry inside the cluster.
     ImageRegistry,
+    /// The samples of images and templates.
     #[serde(rename = "openshift-samples")]
     OpenshiftSamples,
+    /// The operator that reports to Red Hat Insights.
     Insights,
+    /// The operator that manages bare metal hosts.
     #[serde(rename = "baremetal")]
     Baremetal,
+    /// The web console.
     Console,
+    /// The operator that tunes nodes.
     NodeTuning,
+    /// The ingress controller. Can be disabled only together with the console.
     Ingress,
 }

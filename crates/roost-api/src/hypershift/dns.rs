@@ -5,9 +5,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::{Rule, Rules};
 
+/// The names of a cluster in DNS.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DnsSpec {
+    /// The domain that the cluster's names end with. Immutable once set.
     #[schemars(length(max = 253))]
     #[schemars(transform = Rules([
         Rule::new(
@@ -17,6 +19,8 @@ pub struct DnsSpec {
         Rule::new(r#"oldSelf == "" || self == oldSelf"#, "baseDomain is immutable"),
     ]))]
     pub base_domain: String,
+    /// What stands before the base domain; the cluster's name when absent, and nothing when empty. Immutable once
+    /// set.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     #[schemars(transform = Rules([
@@ -27,12 +31,14 @@ pub struct DnsSpec {
         Rule::new("self == oldSelf", "baseDomainPrefix is immutable"),
     ]))]
     pub base_domain_prefix: Option<String>,
-    #[serde(rename = "privateZoneID", skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 265))]
-    #[schemars(transform = Rules([Rule::new(r#"oldSelf == "" || self == oldSelf"#, "privateZoneID is immutable")]))]
-    pub private_zone_id: Option<String>,
+    /// The zone with the names that anyone may look up. Immutable once set.
     #[serde(rename = "publicZoneID", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 258))]
     #[schemars(transform = Rules([Rule::new(r#"oldSelf == "" || self == oldSelf"#, "publicZoneID is immutable")]))]
     pub public_zone_id: Option<String>,
+    /// The zone with the names for the cluster alone. Immutable once set.
+    #[serde(rename = "privateZoneID", skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 265))]
+    #[schemars(transform = Rules([Rule::new(r#"oldSelf == "" || self == oldSelf"#, "privateZoneID is immutable")]))]
+    pub private_zone_id: Option<String>,
 }

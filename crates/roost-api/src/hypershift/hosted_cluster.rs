@@ -26,6 +26,7 @@ use crate::hypershift::version::{ClusterVersionStatus, ControlPlaneVersionStatus
 use crate::preserved::Preserved;
 use crate::rules::{Rule, Rules, conditions};
 
+/// What is wanted of a hosted cluster.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "hypershift.openshift.io",
@@ -99,33 +100,36 @@ use crate::rules::{Rule, Rules, conditions};
     ),
 ]))]
 pub struct HostedClusterSpec {
+    /// The release that nodes run, and the control plane too unless `controlPlaneRelease` names another.
+    pub release: Release,
+    /// A release for the control plane alone, so that it can move before the nodes do.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_plane_release: Option<Release>,
+    /// Where the nodes run.
+    pub platform: PlatformSpec,
+    /// How each service of the control plane is published. Four are needed: `APIServer`, `OAuthServer`,
+    /// `Konnectivity` and `Ignition`.
+    #[schemars(length(max = 6))]
+    pub services: Vec<ServicePublishingStrategyMapping>,
+    /// Where the cluster's state is stored. Immutable in its kind of management.
     #[schemars(
         extend("default" = {"managed": {"storage": {"persistentVolume": {"size": "8Gi"}, "type": "PersistentVolume"}}, "managementType": "Managed"}),
     )]
     pub etcd: EtcdSpec,
+    /// The networks of the cluster.
     #[schemars(
         extend("default" = {"clusterNetwork": [{"cidr": "10.132.0.0/14"}], "networkType": "OVNKubernetes", "serviceNetwork": [{"cidr": "172.31.0.0/16"}]}),
     )]
     pub networking: ClusterNetworking,
-    pub platform: PlatformSpec,
+    /// The names of the cluster in DNS.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns: Option<DnsSpec>,
+    /// The Secret of the same namespace whose key `.dockerconfigjson` holds the credentials for image registries.
     pub pull_secret: LocalObjectReference,
-    pub release: Release,
-    #[schemars(length(max = 6))]
-    pub services: Vec<ServicePublishingStrategyMapping>,
+    /// The Secret of the same namespace whose key `id_rsa.pub` holds the public key that may log in to nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub additional_trust_bundle: Option<LocalObjectReference>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub audit_webhook: Option<LocalObjectReference>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auto_node: Option<AutoNode>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub autoscaling: Option<ClusterAutoscaling>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = {}))]
-    pub capabilities: Option<Capabilities>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 100))]
-    pub channel: Option<String>,
+    pub ssh_key: Option<LocalObjectReference>,
+    /// The cluster's UUID, in the form of RFC 4122. Made when absent; then it can neither change nor go.
     #[serde(rename = "clusterID", skip_serializing_if = "Option::is_none")]
     #[schemars(length(equal = 36))]
     #[schemars(transform = Rules([
@@ -136,22 +140,8 @@ pub struct HostedClusterSpec {
         Rule::new(r#"oldSelf == "" || self == oldSelf"#, "clusterID is immutable"),
     ]))]
     pub cluster_id: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub configuration: Option<ClusterConfiguration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub control_plane_release: Option<Release>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = "HighlyAvailable"))]
-    #[schemars(transform = Rules([Rule::new("self == oldSelf", "ControllerAvailabilityPolicy is immutable")]))]
-    pub controller_availability_policy: Option<AvailabilityPolicy>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dns: Option<DnsSpec>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = Rules([Rule::new("self == oldSelf", "fips is immutable")]))]
-    pub fips: Option<bool>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 255))]
-    pub image_content_sources: Vec<ImageContentSource>,
+    /// A name for everything that belongs to the cluster outside of it. Made when absent; then it can neither change
+    /// nor go.
     #[serde(rename = "infraID", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     #[schemars(transform = Rules([
@@ -162,9 +152,37 @@ pub struct HostedClusterSpec {
         Rule::new(r#"oldSelf == "" || self == oldSelf"#, "infraID is immutable"),
     ]))]
     pub infra_id: Option<String>,
+    /// How many replicas the control plane has. Immutable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = "HighlyAvailable"))]
+    #[schemars(transform = Rules([Rule::new("self == oldSelf", "ControllerAvailabilityPolicy is immutable")]))]
+    pub controller_availability_policy: Option<AvailabilityPolicy>,
+    /// How many replicas the infrastructure inside the cluster has, such as ingress and registry.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "SingleReplica"))]
     pub infrastructure_availability_policy: Option<AvailabilityPolicy>,
+    /// The update channel that the cluster follows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 100))]
+    pub channel: Option<String>,
+    /// The service that recommends updates, as a URL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = Rules([Rule::new("isURL(self)", "updateService must be a valid absolute URL")]))]
+    pub update_service: Option<String>,
+    /// Configuration objects that the cluster takes over, by kind.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<ClusterConfiguration>,
+    /// Settings of the operators inside the cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operator_configuration: Option<OperatorConfiguration>,
+    /// How Secrets are encrypted in etcd. Can be added, never taken away.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_encryption: Option<SecretEncryptionSpec>,
+    /// The Secret of the same namespace whose key `key` holds the private key that signs service account tokens. Only
+    /// together with `issuerURL`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_account_signing_key: Option<LocalObjectReference>,
+    /// The issuer of service account tokens. Immutable.
     #[serde(rename = "issuerURL", skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 255), extend("default" = "https://kubernetes.default.svc"))]
     #[schemars(transform = Rules([
@@ -172,6 +190,11 @@ pub struct HostedClusterSpec {
         Rule::new("isURL(self)", "issuerURL must be a valid absolute URL"),
     ]))]
     pub issuer_url: Option<String>,
+    /// Whether nodes run in FIPS mode. Immutable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = Rules([Rule::new("self == oldSelf", "fips is immutable")]))]
+    pub fips: Option<bool>,
+    /// A further name of the API server, for which a second kubeconfig is made.
     #[serde(rename = "kubeAPIServerDNSName", skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     #[schemars(transform = Rules([
@@ -181,20 +204,48 @@ pub struct HostedClusterSpec {
         ),
     ]))]
     pub kube_api_server_dns_name: Option<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 20))]
-    pub labels: BTreeMap<String, String>,
+    /// The `ConfigMap` of the same namespace whose key `ca-bundle.crt` holds certificate authorities that nodes and
+    /// components trust.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub monitoring: Option<Monitoring>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(transform = Rules([Rule::new("size(self) <= 20", "nodeSelector map can have at most 20 entries")]))]
-    pub node_selector: BTreeMap<String, String>,
+    pub additional_trust_bundle: Option<LocalObjectReference>,
+    /// The Secret of the same namespace whose key `webhook-kubeconfig` says where audit events go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub audit_webhook: Option<LocalObjectReference>,
+    /// Mirrors of image registries. A change rolls the nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 255))]
+    pub image_content_sources: Vec<ImageContentSource>,
+    /// How node pools with autoscaling grow and shrink.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub autoscaling: Option<ClusterAutoscaling>,
+    /// Nodes that a provisioner makes as pods need them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_node: Option<AutoNode>,
+    /// The optional parts of OpenShift that the cluster has. Immutable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("default" = {}))]
+    pub capabilities: Option<Capabilities>,
+    /// Where the catalogs of operators run. Immutable.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "management"))]
     #[schemars(transform = Rules([Rule::new("self == oldSelf", "OLMCatalogPlacement is immutable")]))]
     pub olm_catalog_placement: Option<OlmCatalogPlacement>,
+    /// The metrics that the control plane gives away.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub operator_configuration: Option<OperatorConfiguration>,
+    pub monitoring: Option<Monitoring>,
+    /// The management nodes that the control plane's pods may run on, by their labels.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = Rules([Rule::new("size(self) <= 20", "nodeSelector map can have at most 20 entries")]))]
+    pub node_selector: BTreeMap<String, String>,
+    /// Taints of management nodes that the control plane's pods put up with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 25))]
+    pub tolerations: Vec<Toleration>,
+    /// Labels for the control plane's pods.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 20))]
+    pub labels: BTreeMap<String, String>,
+    /// While set, nothing is reconciled: a time, until when, or a truth value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 4, max = 35))]
     #[schemars(transform = Rules([
@@ -204,129 +255,158 @@ pub struct HostedClusterSpec {
         ),
     ]))]
     pub paused_until: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_encryption: Option<SecretEncryptionSpec>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub service_account_signing_key: Option<LocalObjectReference>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ssh_key: Option<LocalObjectReference>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 25))]
-    pub tolerations: Vec<Toleration>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = Rules([Rule::new("isURL(self)", "updateService must be a valid absolute URL")]))]
-    pub update_service: Option<String>,
 }
 
+/// What is observed of a hosted cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct HostedClusterStatus {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auto_node: Option<AutoNodeStatus>,
+    /// What holds of the cluster, with reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 100))]
     #[schemars(transform = conditions)]
     pub conditions: Vec<Condition>,
+    /// The versions that the nodes' side of the cluster runs, ran and could run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub configuration: Option<ConfigurationStatus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub control_plane_endpoint: Option<ApiEndpoint>,
+    pub version: Option<ClusterVersionStatus>,
+    /// The versions that the control plane runs and ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control_plane_version: Option<ControlPlaneVersionStatus>,
+    /// The Secret with the administrator's kubeconfig, in its key `kubeconfig`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubeconfig: Option<LocalObjectReference>,
+    /// The Secret with the administrator's kubeconfig for `kubeAPIServerDNSName`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub custom_kubeconfig: Option<LocalObjectReference>,
+    /// The Secret with the first user's password, in its key `password`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kubeadmin_password: Option<LocalObjectReference>,
+    /// Where the API server is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_plane_endpoint: Option<ApiEndpoint>,
+    /// The host, and port if not 443, where nodes fetch their configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub ignition_endpoint: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kubeadmin_password: Option<LocalObjectReference>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub kubeconfig: Option<LocalObjectReference>,
+    /// The callback to register with identity providers; `[identity-provider-name]` stands for a provider's name.
     #[serde(rename = "oauthCallbackURLTemplate", skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1024))]
     pub oauth_callback_url_template: Option<String>,
+    /// The processor architectures that the release is for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub payload_arch: Option<PayloadArchitecture>,
+    /// What is observed of the platform.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub platform: Option<PlatformStatus>,
+    /// What the node provisioner has made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_node: Option<AutoNodeStatus>,
+    /// What is observed of the configuration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<ConfigurationStatus>,
+    /// Which key encrypts Secrets, and the way to the next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_encryption: Option<SecretEncryptionStatus>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<ClusterVersionStatus>,
 }
 
+/// Where the catalogs of operators run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum OlmCatalogPlacement {
+    /// Beside the control plane.
     #[default]
     #[serde(rename = "management")]
     Management,
+    /// On the nodes of the hosted cluster.
     #[serde(rename = "guest")]
     Guest,
 }
 
+/// Whether something survives the loss of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum AvailabilityPolicy {
+    /// Several replicas, spread over machines and zones.
     #[default]
     HighlyAvailable,
+    /// One replica.
     SingleReplica,
 }
 
+/// Where else the images of a registry can be pulled from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ImageContentSource {
+    /// The repository as image references name it.
     #[schemars(length(max = 255))]
     pub source: String,
+    /// Repositories with the same images, tried in this order before the source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 255), inner(length(max = 255)), extend("x-kubernetes-list-type" = "set"))]
     pub mirrors: Vec<String>,
 }
 
+/// The processor architectures of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum PayloadArchitecture {
+    /// Several.
     Multi,
+    /// 64-bit ARM.
     #[serde(rename = "ARM64")]
     Arm64,
+    /// 64-bit x86.
     #[serde(rename = "AMD64")]
     Amd64,
+    /// 64-bit POWER, little endian.
     #[serde(rename = "PPC64LE")]
     Ppc64le,
+    /// IBM Z.
     #[serde(rename = "S390X")]
     S390x,
 }
 
+/// Where an API server is reached.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiEndpoint {
+    /// A host name or an IP address.
     #[schemars(length(max = 255))]
     pub host: String,
+    /// A TCP port.
     pub port: i32,
 }
 
+/// What is observed of the platform.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlatformStatus {
+    /// Of AWS; kept as it was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aws: Option<Preserved>,
 }
 
+/// What a node provisioner has made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("minProperties" = 1))]
 pub struct AutoNodeStatus {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
-    pub node_claim_count: Option<i32>,
+    /// How many nodes run.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub node_count: Option<i32>,
+    /// How many nodes are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub node_claim_count: Option<i32>,
+    /// How many virtual processors the nodes have in all.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1_000_000))]
     pub vcpus: Option<i32>,
 }
 
+/// A release of Kubernetes or OpenShift.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Release {
+    /// The pull specification of the release.
     #[schemars(length(min = 1, max = 253))]
     #[schemars(transform = Rules([
         Rule::new(

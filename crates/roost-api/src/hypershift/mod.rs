@@ -1,5 +1,4 @@
 //! The kinds of `hypershift.openshift.io/v1beta1`: hosted clusters, their control planes, node pools and components.
-#![expect(missing_docs, reason = "the descriptions of the fields follow")]
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::{ItemRules, Rule, Rules};
 
+/// The networks of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -18,49 +19,65 @@ use crate::rules::{ItemRules, Rule, Rules};
     ),
 ]))]
 pub struct ClusterNetworking {
-    #[serde(rename = "allocateNodeCIDRs", skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = Rules([
-        Rule::new("self == oldSelf", "allocateNodeCIDRs is immutable and cannot be modified once set."),
-    ]))]
-    pub allocate_node_cidrs: Option<NodeCidrAllocation>,
+    /// The network plugin. Immutable.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub api_server: Option<ApiServerNetworking>,
+    #[schemars(extend("default" = "OVNKubernetes"))]
+    pub network_type: Option<NetworkType>,
+    /// The addresses of pods; one range for each IP family. Immutable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 2), extend("default" = [{"cidr": "10.132.0.0/14"}]))]
     #[schemars(transform = Rules([
         Rule::new("self == oldSelf", "clusterNetwork is immutable and cannot be modified once set."),
     ]))]
     pub cluster_network: Vec<ClusterNetworkEntry>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(min = 1, max = 2))]
-    #[schemars(transform = Rules([
-        Rule::new("self == oldSelf", "machineNetwork is immutable and cannot be modified once set."),
-    ]))]
-    pub machine_network: Vec<MachineNetworkEntry>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("default" = "OVNKubernetes"))]
-    pub network_type: Option<NetworkType>,
+    /// The addresses of Services; one range for each IP family. Immutable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1, max = 2), extend("default" = [{"cidr": "172.31.0.0/16"}]))]
     #[schemars(transform = Rules([
         Rule::new("self == oldSelf", "serviceNetwork is immutable and cannot be modified once set."),
     ]))]
     pub service_network: Vec<ServiceNetworkEntry>,
+    /// The addresses of nodes; one range for each IP family. Immutable.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(min = 1, max = 2))]
+    #[schemars(transform = Rules([
+        Rule::new("self == oldSelf", "machineNetwork is immutable and cannot be modified once set."),
+    ]))]
+    pub machine_network: Vec<MachineNetworkEntry>,
+    /// How nodes and others reach the API server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api_server: Option<ApiServerNetworking>,
+    /// Whether kube-controller-manager gives each node a range of pod addresses. Only with the network type Other.
+    #[serde(rename = "allocateNodeCIDRs", skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = Rules([
+        Rule::new("self == oldSelf", "allocateNodeCIDRs is immutable and cannot be modified once set."),
+    ]))]
+    pub allocate_node_cidrs: Option<NodeCidrAllocation>,
 }
 
+/// Whether nodes get a range of pod addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum NodeCidrAllocation {
+    /// They do.
     Enabled,
+    /// They do not.
     Disabled,
 }
 
+/// How nodes and others reach the API server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ApiServerNetworking {
+    /// The address that the proxy on each node listens on. It must lie in none of the cluster's networks.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 255))]
     #[schemars(transform = Rules([Rule::new("self == oldSelf", "advertiseAddress is immutable")]))]
     pub advertise_address: Option<String>,
+    /// The port that the proxy on each node listens on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = Rules([Rule::new("self == oldSelf", "port is immutable")]))]
+    pub port: Option<i32>,
+    /// The networks that may reach the API server; everyone when empty.
     #[serde(rename = "allowedCIDRBlocks", default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 500), inner(length(max = 43)), extend("x-kubernetes-list-type" = "set"))]
     #[schemars(transform = ItemRules([
@@ -70,14 +87,13 @@ pub struct ApiServerNetworking {
         ),
     ]))]
     pub allowed_cidr_blocks: Vec<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(transform = Rules([Rule::new("self == oldSelf", "port is immutable")]))]
-    pub port: Option<i32>,
 }
 
+/// A range of pod addresses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterNetworkEntry {
+    /// The range.
     #[schemars(length(max = 43))]
     #[schemars(transform = Rules([
         Rule::new(
@@ -86,13 +102,16 @@ pub struct ClusterNetworkEntry {
         ),
     ]))]
     pub cidr: String,
+    /// The length of the prefix of each node's part of the range.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host_prefix: Option<i32>,
 }
 
+/// A range of node addresses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MachineNetworkEntry {
+    /// The range.
     #[schemars(length(max = 43))]
     #[schemars(transform = Rules([
         Rule::new(
@@ -103,9 +122,11 @@ pub struct MachineNetworkEntry {
     pub cidr: String,
 }
 
+/// A range of Service addresses.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServiceNetworkEntry {
+    /// The range.
     #[schemars(length(max = 43))]
     #[schemars(transform = Rules([
         Rule::new(
@@ -116,13 +137,18 @@ pub struct ServiceNetworkEntry {
     pub cidr: String,
 }
 
+/// A network plugin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum NetworkType {
+    /// OpenShift SDN.
     #[serde(rename = "OpenShiftSDN")]
     OpenshiftSdn,
+    /// Calico.
     Calico,
+    /// OVN-Kubernetes.
     #[default]
     #[serde(rename = "OVNKubernetes")]
     OvnKubernetes,
+    /// One that the user brings.
     Other,
 }

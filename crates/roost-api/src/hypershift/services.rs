@@ -5,27 +5,38 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::{Rule, Rules};
 
+/// How one service is published.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ServicePublishingStrategyMapping {
+    /// The service.
     pub service: ServiceType,
+    /// How it is published.
     pub service_publishing_strategy: ServicePublishingStrategy,
 }
 
+/// A service of a hosted control plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum ServiceType {
+    /// The Kubernetes API.
     #[serde(rename = "APIServer")]
     ApiServer,
+    /// The login.
     #[serde(rename = "OAuthServer")]
     OauthServer,
+    /// No longer used, and still accepted.
     #[serde(rename = "OIDC")]
     Oidc,
+    /// The tunnel from nodes to the control plane.
     Konnectivity,
+    /// The server of node configurations.
     Ignition,
+    /// No longer used, and still accepted.
     #[serde(rename = "OVNSbDb")]
     OvnSbDb,
 }
 
+/// How a service is published.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -51,27 +62,39 @@ pub enum ServiceType {
     ),
 ]))]
 pub struct ServicePublishingStrategy {
+    /// The way.
     pub r#type: PublishingStrategyType,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub load_balancer: Option<LoadBalancerPublishing>,
+    /// Where nodes are reached. Needed if the type is NodePort.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub node_port: Option<NodePortPublishing>,
+    /// The name of the load balancer. Only if the type is `LoadBalancer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub load_balancer: Option<LoadBalancerPublishing>,
+    /// The name of the route. Only if the type is Route.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub route: Option<RoutePublishing>,
 }
 
+/// A way to publish a service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum PublishingStrategyType {
+    /// A load balancer of its own.
     LoadBalancer,
+    /// A port on the management plane's machines.
     NodePort,
+    /// A route of the management plane's ingress.
     Route,
+    /// Not at all.
     None,
+    /// A bucket.
     S3,
 }
 
+/// A service behind a load balancer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LoadBalancerPublishing {
+    /// The name by which the service is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     #[schemars(transform = Rules([
@@ -83,9 +106,11 @@ pub struct LoadBalancerPublishing {
     pub hostname: Option<String>,
 }
 
+/// A service on a port of machines.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodePortPublishing {
+    /// The host name or address of the machines.
     #[schemars(length(min = 1, max = 253))]
     #[schemars(transform = Rules([
         Rule::new(
@@ -94,13 +119,16 @@ pub struct NodePortPublishing {
         ),
     ]))]
     pub address: String,
+    /// The port; chosen when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port: Option<i32>,
 }
 
+/// A service behind a route.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct RoutePublishing {
+    /// The name by which the service is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
     #[schemars(transform = Rules([

@@ -27,34 +27,47 @@ pub mod operator_hub;
 pub mod proxy;
 pub mod scheduler;
 
+/// Configuration objects of OpenShift, by kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterConfiguration {
+    /// Of the API server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api_server: Option<ApiServerConfiguration>,
+    /// Of authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authentication: Option<AuthenticationConfiguration>,
+    /// Of feature gates.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub feature_gate: Option<FeatureGateConfiguration>,
+    /// Of image registries.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageConfiguration>,
+    /// Of ingress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ingress: Option<IngressConfiguration>,
+    /// Of the cluster network.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network: Option<NetworkConfiguration>,
+    /// Of the integrated OAuth server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub oauth: Option<OauthConfiguration>,
+    /// Of the default operator catalogs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operatorhub: Option<OperatorHubConfiguration>,
+    /// Of the cluster-wide proxy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proxy: Option<ProxyConfiguration>,
+    /// Of the scheduler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<SchedulerConfiguration>,
 }
 
+/// What is observed of the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigurationStatus {
+    /// Of authentication.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub authentication: Option<AuthenticationStatus>,
 }

@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 use crate::hypershift::reference::{ConfigMapNameReference, SecretNameReference};
 use crate::rules::{Rule, Rules};
 
+/// An OIDC provider that users log in with.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OidcProvider {
-    pub claim_mappings: TokenClaimMappings,
-    pub issuer: TokenIssuer,
+    /// A name for the provider.
     #[schemars(length(min = 1))]
     pub name: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
-    pub claim_validation_rules: Vec<TokenClaimValidationRule>,
+    /// Who issues tokens, and for whom.
+    pub issuer: TokenIssuer,
+    /// How components log users in with the provider.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 20),
@@ -23,6 +23,13 @@ pub struct OidcProvider {
         extend("x-kubernetes-list-map-keys" = ["componentNamespace", "componentName"]),
     )]
     pub oidc_clients: Vec<OidcClientConfiguration>,
+    /// What a token's claims say about its user.
+    pub claim_mappings: TokenClaimMappings,
+    /// What a token's claims must be.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("x-kubernetes-list-type" = "atomic"))]
+    pub claim_validation_rules: Vec<TokenClaimValidationRule>,
+    /// What must hold of a user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(min = 1, max = 64),
@@ -32,10 +39,19 @@ pub struct OidcProvider {
     pub user_validation_rules: Vec<TokenUserValidationRule>,
 }
 
+/// What a token's claims say about its user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenClaimMappings {
+    /// Which claim is the user's name.
     pub username: UsernameClaimMapping,
+    /// Which claim is the user's groups.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub groups: Option<GroupsClaimMapping>,
+    /// Which claim is the user's UID.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uid: Option<UidClaimMapping>,
+    /// Further attributes of the user.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 32),
@@ -43,15 +59,13 @@ pub struct TokenClaimMappings {
         extend("x-kubernetes-list-map-keys" = ["key"]),
     )]
     pub extra: Vec<ExtraMapping>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub groups: Option<GroupsClaimMapping>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub uid: Option<UidClaimMapping>,
 }
 
+/// A further attribute of a user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ExtraMapping {
+    /// The attribute, with a domain before it.
     #[schemars(length(min = 1, max = 510))]
     #[schemars(transform = Rules([
         Rule::new("self.contains('/')", "key must contain the '/' character"),
@@ -91,10 +105,12 @@ pub struct ExtraMapping {
         ),
     ]))]
     pub key: String,
+    /// A CEL expression over the claims that gives the value.
     #[schemars(length(min = 1, max = 1024))]
     pub value_expression: String,
 }
 
+/// Which claim is a user's groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -108,16 +124,20 @@ pub struct ExtraMapping {
     ),
 ]))]
 pub struct GroupsClaimMapping {
+    /// The claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 256))]
     pub claim: Option<String>,
+    /// A CEL expression over the claims, instead of a claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1024))]
     pub expression: Option<String>,
+    /// What is put before each group.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix: Option<String>,
 }
 
+/// Which claim is a user's UID.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -127,14 +147,17 @@ pub struct GroupsClaimMapping {
     ),
 ]))]
 pub struct UidClaimMapping {
+    /// The claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256))]
     pub claim: Option<String>,
+    /// A CEL expression over the claims, instead of a claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1024))]
     pub expression: Option<String>,
 }
 
+/// Which claim is a user's name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -152,33 +175,44 @@ pub struct UidClaimMapping {
     ),
 ]))]
 pub struct UsernameClaimMapping {
+    /// The claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 256))]
     pub claim: Option<String>,
+    /// A CEL expression over the claims, instead of a claim.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 1024))]
     pub expression: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub prefix: Option<UsernamePrefix>,
+    /// Whether something is put before the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix_policy: Option<UsernamePrefixPolicy>,
+    /// What is put before the name. Needed if the policy is Prefix.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<UsernamePrefix>,
 }
 
+/// What is put before users' names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct UsernamePrefix {
+    /// The prefix.
     #[schemars(length(min = 1))]
     pub prefix_string: String,
 }
 
+/// Whether something is put before users' names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum UsernamePrefixPolicy {
+    /// Not chosen: the issuer, unless the claim is the email address.
     #[serde(rename = "")]
     Unset,
+    /// Nothing.
     NoPrefix,
+    /// What `prefix` says.
     Prefix,
 }
 
+/// What a token's claims must be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -192,38 +226,51 @@ pub enum UsernamePrefixPolicy {
     ),
 ]))]
 pub struct TokenClaimValidationRule {
+    /// The kind of rule.
     pub r#type: TokenClaimValidationRuleType,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cel: Option<TokenClaimValidationCelRule>,
+    /// A claim with its value. Needed if the type is `RequiredClaim`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub required_claim: Option<TokenRequiredClaim>,
+    /// A CEL expression. Needed if the type is CEL.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cel: Option<TokenClaimValidationCelRule>,
 }
 
+/// A kind of rule about claims.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum TokenClaimValidationRuleType {
+    /// A claim must have a value.
     RequiredClaim,
+    /// An expression must hold.
     #[serde(rename = "CEL")]
     Cel,
 }
 
+/// An expression over claims.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenClaimValidationCelRule {
+    /// The CEL expression that must be true.
     #[schemars(length(min = 1, max = 1024))]
     pub expression: String,
+    /// What the user reads when it is not.
     #[schemars(length(min = 1, max = 256))]
     pub message: String,
 }
 
+/// A claim that must have a value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenRequiredClaim {
+    /// The claim.
     #[schemars(length(min = 1))]
     pub claim: String,
+    /// The value.
     #[schemars(length(min = 1))]
     pub required_value: String,
 }
 
+/// Who issues tokens, and for whom.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -233,8 +280,7 @@ pub struct TokenRequiredClaim {
     ),
 ]))]
 pub struct TokenIssuer {
-    #[schemars(length(min = 1, max = 10), inner(length(min = 1)), extend("x-kubernetes-list-type" = "set"))]
-    pub audiences: Vec<String>,
+    /// The issuer, as tokens name it.
     #[serde(rename = "issuerURL")]
     #[schemars(length(min = 1, max = 512))]
     #[schemars(transform = Rules([
@@ -245,6 +291,13 @@ pub struct TokenIssuer {
         Rule::new("self.find('@') == ''", "must not have user info"),
     ]))]
     pub issuer_url: String,
+    /// For whom tokens may be; one of these must be in the token.
+    #[schemars(length(min = 1, max = 10), inner(length(min = 1)), extend("x-kubernetes-list-type" = "set"))]
+    pub audiences: Vec<String>,
+    /// The `ConfigMap` with the certificate authorities of the issuer, in its key `ca-bundle.crt`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issuer_certificate_authority: Option<ConfigMapNameReference>,
+    /// Where the issuer's configuration is fetched, if not under its own URL.
     #[serde(rename = "discoveryURL", skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2048))]
     #[schemars(transform = Rules([
@@ -255,32 +308,39 @@ pub struct TokenIssuer {
         Rule::new("!self.matches('^https://.+:.+@.+/.*$')", "discoveryURL must not contain user info"),
     ]))]
     pub discovery_url: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub issuer_certificate_authority: Option<ConfigMapNameReference>,
 }
 
+/// How a component logs users in with an OIDC provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OidcClientConfiguration {
+    /// The component.
+    #[schemars(length(min = 1, max = 256))]
+    pub component_name: String,
+    /// The component's namespace.
+    #[schemars(length(min = 1, max = 63))]
+    pub component_namespace: String,
+    /// The component's id at the provider.
     #[serde(rename = "clientID")]
     #[schemars(length(min = 1))]
     pub client_id: String,
-    #[schemars(length(min = 1, max = 256))]
-    pub component_name: String,
-    #[schemars(length(min = 1, max = 63))]
-    pub component_namespace: String,
+    /// The Secret with the component's password at the provider, in its key `clientSecret`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<SecretNameReference>,
+    /// Further scopes to ask for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("x-kubernetes-list-type" = "set"))]
     pub extra_scopes: Vec<String>,
 }
 
+/// What must hold of a user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TokenUserValidationRule {
+    /// The CEL expression over the user that must be true.
     #[schemars(length(min = 1, max = 1024))]
     pub expression: String,
+    /// What the user reads when it is not.
     #[schemars(length(min = 1, max = 256))]
     pub message: String,
 }

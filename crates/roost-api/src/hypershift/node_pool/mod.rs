@@ -18,6 +18,7 @@ pub mod management;
 pub mod platform;
 pub mod status;
 
+/// What is wanted of a node pool.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "hypershift.openshift.io",
@@ -63,6 +64,7 @@ pub mod status;
     ),
 ]))]
 pub struct NodePoolSpec {
+    /// The hosted cluster of the same namespace that the nodes belong to. Immutable.
     #[schemars(length(min = 1, max = 253))]
     #[schemars(transform = Rules([
         Rule::new("self == oldSelf", "ClusterName is immutable"),
@@ -72,24 +74,45 @@ pub struct NodePoolSpec {
         ),
     ]))]
     pub cluster_name: String,
-    pub management: NodePoolManagement,
-    pub platform: NodePoolPlatform,
+    /// The release that the nodes run. It must not be newer than the cluster's.
     pub release: Release,
+    /// What the nodes are.
+    pub platform: NodePoolPlatform,
+    /// How many nodes there are. Not together with `autoScaling`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replicas: Option<i32>,
+    /// How many nodes there may be. Not together with `replicas`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_scaling: Option<NodePoolAutoscaling>,
+    /// How nodes are upgraded and repaired.
+    pub management: NodePoolManagement,
+    /// `ConfigMaps` of the same namespace whose key `config` holds machine configuration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10))]
+    pub config: Vec<LocalObjectReference>,
+    /// `ConfigMaps` of the same namespace whose key `tuning` holds the tuning of nodes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10))]
+    pub tuning_config: Vec<LocalObjectReference>,
+    /// Labels that nodes register with.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub node_labels: BTreeMap<String, String>,
+    /// Taints that nodes register with.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 50))]
+    pub taints: Vec<NodePoolTaint>,
+    /// How long a node may take to drain; forever when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_drain_timeout: Option<String>,
+    /// How long volumes may take to detach from a node; forever when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node_volume_detach_timeout: Option<String>,
+    /// The nodes' processor architecture. Immutable.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = "amd64"))]
     #[schemars(transform = Rules([Rule::new("self == oldSelf", "Arch is immutable")]))]
     pub arch: Option<Architecture>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub auto_scaling: Option<NodePoolAutoscaling>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 10))]
-    pub config: Vec<LocalObjectReference>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_drain_timeout: Option<String>,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub node_labels: BTreeMap<String, String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub node_volume_detach_timeout: Option<String>,
+    /// While set, nothing is reconciled: a time, until when, or a truth value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 35))]
     #[schemars(transform = Rules([
@@ -99,43 +122,44 @@ pub struct NodePoolSpec {
         ),
     ]))]
     pub paused_until: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub replicas: Option<i32>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 50))]
-    pub taints: Vec<NodePoolTaint>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 10))]
-    pub tuning_config: Vec<LocalObjectReference>,
 }
 
+/// A processor architecture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum Architecture {
+    /// 64-bit ARM.
     #[serde(rename = "arm64")]
     Arm64,
+    /// 64-bit x86.
     #[default]
     #[serde(rename = "amd64")]
     Amd64,
+    /// 64-bit POWER, little endian.
     #[serde(rename = "ppc64le")]
     Ppc64le,
+    /// IBM Z.
     #[serde(rename = "s390x")]
     S390x,
 }
 
+/// How many nodes a pool may have.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([Rule::new("self.max >= self.min", "max must be equal or greater than min")]))]
 pub struct NodePoolAutoscaling {
-    #[schemars(range(min = 1))]
-    pub max: i32,
+    /// The fewest nodes.
     #[schemars(range(min = 0))]
     pub min: i32,
+    /// The most nodes.
+    #[schemars(range(min = 1))]
+    pub max: i32,
 }
 
+/// A taint that nodes register with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct NodePoolTaint {
-    pub effect: TaintEffect,
+    /// The taint's key.
     #[schemars(length(min = 1, max = 253))]
     #[schemars(transform = Rules([
         Rule::new(
@@ -144,6 +168,7 @@ pub struct NodePoolTaint {
         ),
     ]))]
     pub key: String,
+    /// The taint's value.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
     #[schemars(transform = Rules([
@@ -153,11 +178,17 @@ pub struct NodePoolTaint {
         ),
     ]))]
     pub value: Option<String>,
+    /// What the taint does to pods.
+    pub effect: TaintEffect,
 }
 
+/// What a taint does to pods that do not put up with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum TaintEffect {
+    /// They are not scheduled to the node.
     NoSchedule,
+    /// They are scheduled to another node if possible.
     PreferNoSchedule,
+    /// They are also evicted from the node.
     NoExecute,
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::hypershift::operator_configuration::ingress::IngressProtocol;
 use crate::rules::{ItemRules, Rule, Rules};
 
+/// Load balancer settings that differ by provider.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -15,60 +16,85 @@ use crate::rules::{ItemRules, Rule, Rules};
     ),
 ]))]
 pub struct ProviderLoadBalancerParameters {
+    /// The provider.
     pub r#type: LoadBalancerProvider,
+    /// Settings for AWS.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aws: Option<AwsLoadBalancerParameters>,
+    /// Settings for Google Cloud.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gcp: Option<GcpLoadBalancerParameters>,
+    /// Settings for IBM Cloud.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ibm: Option<IbmLoadBalancerParameters>,
+    /// Settings for `OpenStack`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub openstack: Option<OpenStackLoadBalancerParameters>,
 }
 
+/// Who provides a load balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum LoadBalancerProvider {
+    /// Amazon Web Services.
     #[serde(rename = "AWS")]
     Aws,
+    /// Microsoft Azure.
     Azure,
+    /// Bare metal.
     BareMetal,
+    /// Google Cloud.
     #[serde(rename = "GCP")]
     Gcp,
+    /// Nutanix.
     Nutanix,
+    /// `OpenStack`.
     OpenStack,
+    /// `vSphere` of `VMware`.
     #[serde(rename = "VSphere")]
     Vsphere,
+    /// IBM Cloud.
     #[serde(rename = "IBM")]
     Ibm,
 }
 
+/// Load balancer settings for AWS.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AwsLoadBalancerParameters {
+    /// The kind of load balancer.
     pub r#type: AwsLoadBalancerType,
+    /// Settings of a classic load balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub classic_load_balancer: Option<AwsClassicLoadBalancerParameters>,
+    /// Settings of a network load balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub network_load_balancer: Option<AwsNetworkLoadBalancerParameters>,
 }
 
+/// A kind of load balancer of AWS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum AwsLoadBalancerType {
+    /// A classic load balancer.
     Classic,
+    /// A network load balancer.
     #[serde(rename = "NLB")]
     Nlb,
 }
 
+/// Settings of a classic load balancer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct AwsClassicLoadBalancerParameters {
+    /// How long a connection may be idle.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("format" = "duration"))]
     pub connection_idle_timeout: Option<String>,
+    /// The subnets that it is in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subnets: Option<AwsSubnets>,
 }
 
+/// Subnets of AWS.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -82,6 +108,7 @@ pub struct AwsClassicLoadBalancerParameters {
     ),
 ]))]
 pub struct AwsSubnets {
+    /// Subnets by id.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 10),
@@ -92,6 +119,7 @@ pub struct AwsSubnets {
         Rule::new("self.all(x, self.exists_one(y, x == y))", "subnet ids cannot contain duplicates"),
     ]))]
     pub ids: Vec<String>,
+    /// Subnets by name.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10), inner(length(min = 1, max = 256)), extend("x-kubernetes-list-type" = "atomic"))]
     #[schemars(transform = ItemRules([
@@ -104,6 +132,7 @@ pub struct AwsSubnets {
     pub names: Vec<String>,
 }
 
+/// Settings of a network load balancer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -121,6 +150,10 @@ pub struct AwsSubnets {
     ),
 ]))]
 pub struct AwsNetworkLoadBalancerParameters {
+    /// The subnets that it is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subnets: Option<AwsSubnets>,
+    /// The elastic addresses that it has, one for each subnet.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10), inner(length(equal = 26)), extend("x-kubernetes-list-type" = "atomic"))]
     #[schemars(transform = ItemRules([
@@ -134,43 +167,54 @@ pub struct AwsNetworkLoadBalancerParameters {
         Rule::new("self.all(x, self.exists_one(y, x == y))", "eipAllocations cannot contain duplicates"),
     ]))]
     pub eip_allocations: Vec<String>,
+    /// What connections begin with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<AwsNetworkLoadBalancerProtocol>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub subnets: Option<AwsSubnets>,
 }
 
+/// What connections of a network load balancer begin with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum AwsNetworkLoadBalancerProtocol {
+    /// The request itself.
     #[serde(rename = "TCP")]
     Tcp,
+    /// A header of the PROXY protocol with the client's address.
     #[serde(rename = "PROXY")]
     Proxy,
 }
 
+/// Load balancer settings for Google Cloud.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct GcpLoadBalancerParameters {
+    /// Who may reach an internal load balancer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_access: Option<GcpClientAccess>,
 }
 
+/// Who may reach an internal load balancer of Google Cloud.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub enum GcpClientAccess {
+    /// Clients of every region.
     Global,
+    /// Clients of the same region.
     Local,
 }
 
+/// Load balancer settings for IBM Cloud.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct IbmLoadBalancerParameters {
+    /// What connections begin with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<IngressProtocol>,
 }
 
+/// Load balancer settings for `OpenStack`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OpenStackLoadBalancerParameters {
+    /// The floating address that it has.
     #[serde(rename = "floatingIP", skip_serializing_if = "Option::is_none")]
     #[schemars(transform = Rules([Rule::new("isIP(self)", "floatingIP must be a valid IPv4 or IPv6 address")]))]
     pub floating_ip: Option<String>,

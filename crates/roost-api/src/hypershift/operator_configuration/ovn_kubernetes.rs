@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules::{Rule, Rules};
 
+/// Settings of OVN-Kubernetes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("minProperties" = 1))]
@@ -37,14 +38,18 @@ use crate::rules::{Rule, Rules};
     ),
 ]))]
 pub struct OvnKubernetesConfig {
+    /// IPv4 subnets that it keeps for itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ipv4: Option<OvnIpv4Config>,
+    /// IPv6 subnets that it keeps for itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ipv6: Option<OvnIpv6Config>,
+    /// The largest packet of the pod network, in bytes. Immutable.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 576, max = 9216))]
     #[schemars(transform = Rules([Rule::new("self == oldSelf", "mtu is immutable once set")]))]
     pub mtu: Option<i32>,
+    /// The IPv4 subnet between its routers. Immutable.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 9, max = 18))]
     #[schemars(transform = Rules([
@@ -57,6 +62,7 @@ pub struct OvnKubernetesConfig {
         ),
     ]))]
     pub v4_internal_subnet: Option<String>,
+    /// The IPv6 subnet between its routers. Immutable.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 4, max = 48))]
     #[schemars(transform = Rules([
@@ -70,10 +76,12 @@ pub struct OvnKubernetesConfig {
     pub v6_internal_subnet: Option<String>,
 }
 
+/// IPv4 subnets that OVN-Kubernetes keeps for itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("minProperties" = 1))]
 pub struct OvnIpv4Config {
+    /// The subnet between its routers on a node. Immutable.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 9, max = 18))]
     #[schemars(transform = Rules([
@@ -91,6 +99,7 @@ pub struct OvnIpv4Config {
         ),
     ]))]
     pub internal_join_subnet: Option<String>,
+    /// The subnet between nodes. Immutable.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 9, max = 18))]
     #[schemars(transform = Rules([
@@ -110,10 +119,12 @@ pub struct OvnIpv4Config {
     pub internal_transit_switch_subnet: Option<String>,
 }
 
+/// IPv6 subnets that OVN-Kubernetes keeps for itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("minProperties" = 1))]
 pub struct OvnIpv6Config {
+    /// The subnet between its routers on a node. Immutable.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 3, max = 48))]
     #[schemars(transform = Rules([
@@ -128,6 +139,7 @@ pub struct OvnIpv6Config {
         Rule::new("self == oldSelf", "internalJoinSubnet is immutable"),
     ]))]
     pub internal_join_subnet: Option<String>,
+    /// The subnet between nodes. Immutable.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 3, max = 48))]
     #[schemars(transform = Rules([
