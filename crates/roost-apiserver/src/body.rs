@@ -106,10 +106,15 @@ pub(crate) fn decode(
         FieldValidation::Strict if !findings.is_empty() => {
             return Err(body.refuse(Some(&kind), &strict_error(&findings)));
         }
-        FieldValidation::Warn => findings,
+        FieldValidation::Warn => findings.iter().flat_map(|finding| one_a_line(finding)).map(str::to_owned).collect(),
         _ => Vec::new(),
     };
     Ok(Decoded { object, kind, warnings })
+}
+
+/// A complaint of the YAML reader, which lists several, as warnings.
+pub(crate) fn one_a_line(finding: &str) -> impl Iterator<Item = &str> {
+    finding.trim_start_matches("yaml: unmarshal errors:\n").lines().map(str::trim).filter(|line| !line.is_empty())
 }
 
 type Parsed = (Value, GroupVersionKind, Vec<String>);
@@ -127,9 +132,7 @@ impl Body<'_> {
             return Ok((Cow::Borrowed(self.bytes), Vec::new()));
         }
         let document = yaml::read(self.bytes).map_err(|error| self.refuse(None, &error.to_string()))?;
-        let bare = |sentence: &String| sentence.trim_start_matches("yaml: unmarshal errors:").trim().to_owned();
-        let duplicates = document.duplicates.iter().map(bare).collect();
-        Ok((Cow::Owned(document.value.to_string().into_bytes()), duplicates))
+        Ok((Cow::Owned(document.value.to_string().into_bytes()), document.duplicates))
     }
 
     fn built_in(&self) -> Result<Parsed, Status> {
@@ -141,7 +144,7 @@ impl Body<'_> {
         let kind = self.kind_of(&found.api_version, &found.kind);
         let ty = self.type_of(&kind)?;
         let decoded =
-            roost_kinds::json::read(&text, ty).map_err(|error| self.refuse(Some(&kind), &error.to_string()))?;
+            roost_kinds::json::read_as_sent(&text, ty).map_err(|error| self.refuse(Some(&kind), &error.to_string()))?;
         self.expect_kind(&kind, ty)?;
         findings.extend(decoded.findings);
         let mut value = decoded.value;
@@ -193,7 +196,7 @@ impl Body<'_> {
             return Err(self.refuse(None, &format!("Object 'Kind' is missing in '{shown}'")));
         }
         let found = GroupVersionKind::parse(&named.api_version, &named.kind);
-        if let Some(schema) = &custom.version().schema {
+        if let Some(schema) = custom.schema_of(&found) {
             let pruned = schema.decode(&mut object).map_err(|error| self.refuse(Some(&found), &error.to_string()))?;
             findings.extend(pruned.iter().map(|field| format!("unknown field {}", quote(field))));
         }

@@ -224,19 +224,34 @@ impl Cluster {
             .decode(&resource.stored_api_version(&stored), &resource.kind, revision)
             .map_err(|error| Status::internal(error.to_string()))?;
         let mut object = convert_from_storage(resource, object)?;
-        if let Origin::Custom(custom) = &resource.origin
-            && !resource.is_current(&stored, revision)
-            && let Some(schema) = &custom.version().schema
-        {
-            if let Some(stored) =
-                custom.definition.version_named(stored.version()).and_then(|version| version.schema.as_ref())
-            {
-                stored.apply_defaults(&mut object);
-            }
-            schema.prune(&mut object);
+        bring_up_to_date(resource, &stored, revision, &mut object);
+        Ok(object)
+    }
+
+    /// An entry as writes start from it: as it is stored, but with the fields that the served version knows. Where a
+    /// webhook converts, that is left to it.
+    pub(crate) fn decode_live(&self, resource: &Resource, entry: &Entry) -> Result<Value, Status> {
+        let mut object = self.decode(resource, entry)?;
+        if resource.as_custom().is_some() && resource.webhook().is_none() {
+            bring_up_to_date(resource, &self.open(resource, entry)?, entry.modified, &mut object);
         }
         Ok(object)
     }
+}
+
+/// Gives a custom resource of another version, or of an older definition, the defaults of the version that it is stored
+/// in and the fields of the served one.
+fn bring_up_to_date(resource: &Resource, stored: &Stored, revision: Revision, object: &mut Value) {
+    let Origin::Custom(custom) = &resource.origin else { return };
+    let Some(schema) = &custom.version().schema else { return };
+    if resource.is_current(stored, revision) {
+        return;
+    }
+    let at_rest = custom.definition.version_named(stored.version());
+    if let Some(at_rest) = at_rest.and_then(|version| version.schema.as_ref()) {
+        at_rest.apply_defaults(object);
+    }
+    schema.prune(object);
 }
 
 /// Secrets are what encryption at rest is about.

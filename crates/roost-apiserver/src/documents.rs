@@ -10,7 +10,8 @@ use serde_json::json;
 
 use crate::call::Call;
 use crate::cluster::Cluster;
-use crate::handle::{not_found_page, unknown_path};
+use crate::handle::unknown_path;
+use crate::health;
 use crate::negotiate::{self, BUILT_IN, Encoding, Format};
 use crate::resource::Resource;
 use crate::respond::{self, Body};
@@ -31,12 +32,11 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
             negotiate::route(&call.headers, &[Encoding::Json])?;
             Ok(respond::bytes(200, "application/json", pretty(&version())))
         }
-        "/healthz" | "/livez" | "/readyz" => Ok(health(call, path)),
         "/metrics" => {
             let text = cluster.metrics.render(&cluster.store.size(), cluster.store.revision());
             Ok(respond::bytes(200, "text/plain; version=0.0.4; charset=utf-8", text))
         }
-        "/api" | "/apis" if wants_aggregated(call) => Ok(aggregated(call, path)),
+        "/api" | "/apis" if let Some(encoding) = aggregated_encoding(call) => Ok(aggregated(call, path, encoding)),
         "/api" => document(call, Some(discovery::core_versions(&server_address(call)))),
         "/apis" => document(call, Some(discovery::group_list(&custom_resources(cluster)))),
         "/openid/v1/jwks" => {
@@ -51,16 +51,8 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
             Ok(public(respond::bytes(200, "application/json", text)))
         }
         _ => {
-            if let Some(check) = path
-                .strip_prefix("/healthz/")
-                .or_else(|| path.strip_prefix("/livez/"))
-                .or_else(|| path.strip_prefix("/readyz/"))
-            {
-                return Ok(if CHECKS.contains(&check) {
-                    respond::bytes(200, "text/plain; charset=utf-8", "ok")
-                } else {
-                    not_found_page()
-                });
+            if let Some(answer) = health::answer(call, path) {
+                return Ok(answer);
             }
             if let Some(rest) = path.strip_prefix("/openapi/") {
                 return Ok(crate::openapi::answer(call, rest));
@@ -136,35 +128,37 @@ fn storage_version_hash(group: &str, version: &str, kind: &str) -> String {
     STANDARD.encode(&digest.as_ref()[..8])
 }
 
-/// The aggregated form, which lists every resource of every group at once.
-const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+/// The parameters of the aggregated form, which lists every resource of every group at once.
+const AGGREGATED: &str = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-fn wants_aggregated(call: &Call) -> bool {
+/// The encoding in which the caller wants the aggregated form; none where it wants the plain one.
+fn aggregated_encoding(call: &Call) -> Option<Encoding> {
     for clause in negotiate::clauses(&call.headers) {
-        if !clause.allows("application/json") && !clause.allows("application/vnd.kubernetes.protobuf") {
+        let Some(encoding) = BUILT_IN.iter().copied().find(|encoding| clause.allows(encoding.media_type())) else {
             continue;
-        }
+        };
         match (clause.parameter("as"), clause.parameter("g"), clause.parameter("v")) {
-            (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => return true,
-            (None, _, _) => return false,
+            (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => return Some(encoding),
+            (None, _, _) => return None,
             _ => {}
         }
     }
-    false
+    None
 }
 
-fn aggregated(call: &Call, path: &str) -> Response<Body> {
+fn aggregated(call: &Call, path: &str, encoding: Encoding) -> Response<Body> {
     let value = match path {
         "/api" => discovery::aggregated_core(),
         _ => discovery::aggregated(&custom_resources(&call.cluster)),
     };
-    let body = respond::encode(&value, &Format { encoding: Encoding::Json, ..Format::JSON });
+    let media_type = format!("{}{AGGREGATED}", encoding.media_type());
+    let body = respond::encode(&value, &Format { encoding, ..Format::JSON });
     let etag = format!("\"{:016X}\"", fingerprint(&body));
     let known = call.headers.get(http::header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     if known == Some(etag.as_str()) {
-        return respond::bytes(304, AGGREGATED, "");
+        return respond::bytes(304, &media_type, "");
     }
-    let mut response = respond::bytes(200, AGGREGATED, body);
+    let mut response = respond::bytes(200, &media_type, body);
     if let Ok(value) = http::HeaderValue::from_str(&etag) {
         response.headers_mut().insert(http::header::ETAG, value);
     }
@@ -205,47 +199,26 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// The parts that health is made of.
-const CHECKS: [&str; 5] = ["ping", "log", "etcd", "informer-sync", "poststarthook/rbac/bootstrap-roles"];
-
-fn health(call: &Call, path: &str) -> Response<Body> {
-    let name = path.trim_start_matches('/');
-    if call.cluster.is_closing() && name == "readyz" {
-        return respond::text(500, "[-]shutdown failed: reason withheld\nreadyz check failed\n");
-    }
-    if call.query.get("verbose").is_none() {
-        return respond::text(200, "ok");
-    }
-    let excluded: Vec<&str> = call.query.all("exclude").collect();
-    let mut text: String =
-        CHECKS
-            .iter()
-            .map(|check| {
-                if excluded.contains(check) { format!("[+]{check} excluded: ok\n") } else { format!("[+]{check} ok\n") }
-            })
-            .collect();
-    text.push_str(name);
-    text.push_str(" check passed\n");
-    respond::text(200, text)
-}
-
 /// The paths that the root lists.
 fn paths(cluster: &Cluster) -> Vec<String> {
     let mut paths: Vec<String> = [
         "/.well-known/openid-configuration",
         "/api",
         "/apis",
-        "/healthz",
-        "/livez",
+        "/apis/",
+        "/flagz",
         "/metrics",
+        "/metrics/slis",
         "/openapi/v2",
         "/openapi/v3",
+        "/openapi/v3/",
         "/openid/v1/jwks",
-        "/readyz",
+        "/statusz",
         "/version",
     ]
     .map(str::to_owned)
     .into();
+    paths.extend(health::paths());
     for resource in cluster.resources() {
         if resource.group.is_empty() {
             paths.push(format!("/api/{}", resource.version));

@@ -189,6 +189,7 @@ pub(crate) fn decode(target: &Target<'_>, body: &Bytes, options: &WriteOptions) 
     let encoding = negotiate::body_encoding(&target.call.headers, resource.encodings())?;
     let expected = expected_kind(resource);
     let decoded = body::decode(body, encoding, &expected, options.validation, Some(resource))?;
+    target.call.warnings.extend(decoded.warnings);
     if decoded.kind.group != expected.group || decoded.kind.version != expected.version {
         return Err(Status::bad_request(format!(
             "the API version in the data ({}) does not match the expected API version ({})",
@@ -201,7 +202,6 @@ pub(crate) fn decode(target: &Target<'_>, body: &Bytes, options: &WriteOptions) 
         let kind = decoded.kind.group_kind();
         return Err(Status::invalid(&kind, write::metadata_text(&decoded.object, "name"), &[error]));
     }
-    target.call.warnings.extend(decoded.warnings);
     let mut object = decoded.object;
     if let Some(fields) = object.as_object_mut() {
         fields.insert("apiVersion".into(), resource.api_version.as_str().into());

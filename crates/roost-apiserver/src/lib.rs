@@ -26,6 +26,7 @@ mod engine;
 mod escalation;
 mod flow;
 mod handle;
+mod health;
 mod identity;
 mod inside;
 mod metrics;
@@ -45,6 +46,7 @@ mod service;
 mod stored;
 mod subresource;
 mod tokens;
+mod versions;
 mod write;
 
 pub use access::{InProcess, PeerCertificates};

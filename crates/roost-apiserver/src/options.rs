@@ -316,8 +316,13 @@ fn check_field_manager(manager: &str, errors: &mut Errors) {
 
 fn check_dry_run(values: &[&str], errors: &mut Errors) {
     if values.iter().any(|value| *value != "All") {
-        let shown: Vec<Value> = values.iter().map(|value| Value::from(*value)).collect();
-        errors.push(Error::not_supported(&Path::new("dryRun"), shown, &["All"]));
+        // What is no text in a query is shown escaped, as Go's encoder writes it.
+        let quoted: Vec<_> =
+            values.iter().map(|value| Value::from(*value).to_string().replace('\u{fffd}', "\\ufffd")).collect();
+        let mut error = Error::not_supported(&Path::new("dryRun"), Value::Null, &["All"]);
+        error.detail = format!("[{}]: {}", quoted.join(","), error.detail);
+        error.value = None;
+        errors.push(error);
     }
 }
 

@@ -1,16 +1,21 @@
 //! Patches of all four kinds, as functions from the live object to the new one.
 
+mod shown;
+
 use bytes::Bytes;
 use http::HeaderMap;
 use roost_kinds::TypeRef;
 use roost_merge::{apply, json_patch, merge_patch, strategic};
 use roost_object::field::{Error, Path, quote};
 use roost_object::status::Details;
-use roost_object::{GroupKind, Status, Value, json, yaml};
+use roost_object::{GroupKind, GroupVersionKind, Status, Value, json, yaml};
+use roost_schema::Values;
 
+use crate::body::one_a_line;
 use crate::clock;
 use crate::options::{FieldValidation, WriteOptions};
 use crate::resource::{AnyNode, Origin, Resource};
+use crate::versions::ResourceVersions;
 use crate::write::{Target, apply_defaults, filter, match_namespace, tracking};
 
 /// The kinds of patch.
@@ -53,9 +58,9 @@ impl PatchType {
 pub(crate) struct Patch {
     kind: PatchType,
     bytes: Bytes,
-    /// The patch as a tree, for all but JSON patches.
+    /// The patch as a tree.
     tree: Value,
-    /// Duplicate fields in the patch itself.
+    /// Duplicate fields in the patch itself, and unknown ones in a JSON patch.
     duplicates: Vec<String>,
 }
 
@@ -83,7 +88,11 @@ impl Patch {
                 _ => why,
             }));
         }
-        Ok(Patch { kind, bytes, tree: parsed.value, duplicates: parsed.duplicates })
+        let mut duplicates = parsed.duplicates;
+        if kind == PatchType::Json {
+            duplicates.extend(unknown_members(&parsed.value));
+        }
+        Ok(Patch { kind, bytes, tree: parsed.value, duplicates })
     }
 
     /// The new object, in the served version with defaults, from the live one.
@@ -111,7 +120,8 @@ impl Patch {
     fn decode(&self, target: &Target<'_>, patched: &Value, options: &WriteOptions) -> Result<Value, Status> {
         let shown = || match self.kind {
             PatchType::Strategic => strategic::show(&self.tree),
-            _ => show(patched, target.resource),
+            PatchType::Json => shown::patched(patched, &shown::touched_by_operations(&self.tree), target.resource),
+            _ => shown::patched(patched, &self.tree, target.resource),
         };
         let refuse = |value: String, why: String| {
             let error = Error::invalid(&Path::new("patch"), value, why);
@@ -126,22 +136,28 @@ impl Patch {
                 },
             )
             .collect();
-        if self.kind != PatchType::Strategic {
-            check_identity(target.resource, patched).map_err(|error| match error {
-                Identity::Unreadable(why) => refuse(shown(), why),
-                Identity::Refused(status) => *status,
-            })?;
-        }
         let object = match &target.resource.origin {
             Origin::BuiltIn(resource, _) => {
+                if self.kind == PatchType::Strategic {
+                    roost_kinds::unstructured::check(patched, resource.ty).map_err(|why| refuse(shown(), why))?;
+                } else {
+                    check_identity(target.resource, patched).map_err(|why| refuse(shown(), why))?;
+                }
                 let text = if options.validation == FieldValidation::Strict { shown() } else { String::new() };
-                let decoded = roost_kinds::json::decode(patched.clone(), resource.ty)
+                let decoded = roost_kinds::json::decode_as_sent(patched.clone(), resource.ty)
                     .map_err(|error| refuse(shown(), error.to_string()))?;
-                strict.extend(decoded.findings);
+                let (mut object, mut findings) = (decoded.value, decoded.findings);
+                if self.kind == PatchType::Strategic {
+                    findings.sort();
+                } else if is_without_version(patched) {
+                    (object, findings) = read_without_version(patched);
+                }
+                strict.extend(findings);
                 if !strict.is_empty() && options.validation == FieldValidation::Strict {
                     return Err(refuse(text, format!("strict decoding error: {}", strict.join(", "))));
                 }
-                let mut object = decoded.value;
+                object["apiVersion"] = target.resource.api_version.as_str().into();
+                object["kind"] = target.resource.kind.as_str().into();
                 if patched["metadata"]["managedFields"].as_array().is_some_and(Vec::is_empty) {
                     crate::write::metadata_mut(&mut object).insert("managedFields".into(), Value::Array(Vec::new()));
                 }
@@ -149,7 +165,7 @@ impl Patch {
             }
             Origin::Custom(custom) => {
                 let mut object = patched.clone();
-                if let Some(schema) = &custom.version().schema {
+                if let Some(schema) = custom.schema_of(&type_of(patched)) {
                     let pruned = schema.decode(&mut object).map_err(|error| refuse(shown(), error.to_string()))?;
                     strict.extend(pruned.iter().map(|field| format!("unknown field {}", quote(field))));
                 }
@@ -162,6 +178,9 @@ impl Patch {
         if options.validation == FieldValidation::Warn {
             target.call.warnings.extend(strict);
         }
+        if target.resource.as_custom().is_some() {
+            check_custom_identity(target.resource, patched)?;
+        }
         Ok(object)
     }
 
@@ -171,10 +190,9 @@ impl Patch {
         let now = clock::now_text();
         let filter = filter(target);
         let tracking = tracking(target, &options.field_manager, &now, &filter);
-        if let Origin::BuiltIn(..) = &resource.origin {
-            apply::check(&self.tree, &tracking, resource.node(), built_in_holds).map_err(|error| error.status())?;
-        }
-        let merged = apply::apply(live, &self.tree, &tracking, options.force, resource.node())
+        apply::check(&self.tree, &tracking, resource.node(), holds).map_err(|error| error.status())?;
+        let versions = ResourceVersions(resource);
+        let merged = apply::apply_in_versions(live, &self.tree, &tracking, options.force, resource.node(), &versions)
             .map_err(|error| error.status())?;
         if !self.duplicates.is_empty() {
             match options.validation {
@@ -185,8 +203,8 @@ impl Patch {
                     )));
                 }
                 FieldValidation::Warn => {
-                    let bare = |text: &String| text.trim_start_matches("yaml: unmarshal errors:").trim().to_owned();
-                    self.duplicates.iter().for_each(|duplicate| target.call.warnings.add(bare(duplicate)));
+                    let lines = self.duplicates.iter().flat_map(|duplicate| one_a_line(duplicate));
+                    lines.for_each(|line| target.call.warnings.add(line.to_owned()));
                 }
                 FieldValidation::Ignore => {}
             }
@@ -255,82 +273,92 @@ fn go_kind(value: &Value) -> &'static str {
     }
 }
 
-/// Why a patched object is not of the kind that it was.
-enum Identity {
-    /// It cannot be read as what it says it is.
-    Unreadable(String),
-    /// It is refused outright.
-    Refused(Box<Status>),
+/// The type that an object says it has.
+fn type_of(object: &Value) -> GroupVersionKind {
+    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
+    GroupVersionKind::parse(text("apiVersion"), text("kind"))
 }
 
-/// A patch may not turn an object into another kind.
-fn check_identity(resource: &Resource, patched: &Value) -> Result<(), Identity> {
+/// A patch may not turn a custom resource into another kind.
+fn check_custom_identity(resource: &Resource, patched: &Value) -> Result<(), Status> {
     let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
-    if api_version == resource.api_version && kind == resource.kind {
+    let mut errors = Vec::new();
+    if kind != resource.kind {
+        let words = format!("must be {}", resource.kind);
+        errors.push(Error::invalid(&Path::new("kind"), kind, words));
+    }
+    if api_version != resource.api_version {
+        let words = format!("must be {}", resource.api_version);
+        errors.push(Error::invalid(&Path::new("apiVersion"), api_version, words));
+    }
+    if errors.is_empty() {
         return Ok(());
     }
-    match &resource.origin {
-        Origin::Custom(_) => {
-            let mut errors = Vec::new();
-            if kind != resource.kind {
-                let words = format!("must be {}", resource.kind);
-                errors.push(Error::invalid(&Path::new("kind"), kind, words));
-            }
-            if api_version != resource.api_version {
-                let words = format!("must be {}", resource.api_version);
-                errors.push(Error::invalid(&Path::new("apiVersion"), api_version, words));
-            }
-            let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
-            let name = patched["metadata"]["name"].as_str().unwrap_or_default();
-            Err(Identity::Refused(Box::new(Status::invalid(&GroupKind::new(group, kind), name, &errors))))
-        }
-        Origin::BuiltIn(..) => {
-            let same = |found: &str, own: &str| found.is_empty() || found == own;
-            if same(api_version, &resource.api_version) && same(kind, &resource.kind) {
-                return Ok(());
-            }
-            let why = match roost_kinds::type_of(api_version, kind) {
-                None => format!(
-                    "no kind {} is registered for version {} in scheme {}",
-                    quote(kind),
-                    quote(api_version),
-                    quote("pkg/runtime/scheme.go:111")
-                ),
-                Some(ty) => match roost_kinds::json::decode(patched.clone(), ty) {
-                    Err(error) => error.to_string(),
-                    Ok(_) => format!("unable to decode {api_version}, Kind={kind} into {}", resource.kind),
-                },
-            };
-            Err(Identity::Unreadable(why))
-        }
-    }
+    let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
+    let name = patched["metadata"]["name"].as_str().unwrap_or_default();
+    Err(Status::invalid(&GroupKind::new(group, kind), name, &errors))
 }
 
-/// What the places of built-in kinds hold, for the check of an applied configuration.
-fn built_in_holds(node: AnyNode<'_>) -> apply::Holds {
+/// Why a patched object of a built-in kind cannot be read as what it says it is.
+fn check_identity(resource: &Resource, patched: &Value) -> Result<(), String> {
+    let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let same = |found: &str, own: &str| found.is_empty() || found == own;
+    if same(api_version, &resource.api_version) && same(kind, &resource.kind) {
+        return Ok(());
+    }
+    Err(match roost_kinds::type_of(api_version, kind) {
+        None => format!(
+            "no kind {} is registered for version {} in scheme {}",
+            quote(kind),
+            quote(api_version),
+            quote("pkg/runtime/scheme.go:111")
+        ),
+        Some(ty) => match roost_kinds::json::decode(patched.clone(), ty) {
+            Err(error) => error.to_string(),
+            Ok(_) => format!("unable to decode {api_version}, Kind={kind} into {}", resource.kind),
+        },
+    })
+}
+
+/// What the places of a kind hold, for the check of an applied configuration.
+fn holds(node: AnyNode<'_>) -> apply::Holds {
     match node {
         AnyNode::BuiltIn(node) => roost_merge::built_in::holds(node),
-        _ => apply::Holds::Anything,
+        AnyNode::Custom(node) => match node.values() {
+            Values::Any => apply::Holds::Anything,
+            Values::Map => apply::Holds::Map,
+            Values::List => apply::Holds::List,
+            Values::Number => apply::Holds::Number,
+            Values::Boolean => apply::Holds::Boolean,
+            Values::Text => apply::Holds::Text,
+            Values::Formatted => apply::Holds::Scalar,
+        },
+        AnyNode::Untyped => apply::Holds::Anything,
     }
 }
 
-/// A patched object as stock's messages show it: the outer fields in the order of the alphabet, what is in them in the
-/// order of the Go type.
-fn show(patched: &Value, resource: &Resource) -> String {
-    let (Origin::BuiltIn(built_in, _), Some(fields)) = (&resource.origin, patched.as_object()) else {
-        return patched.to_string();
-    };
-    let parts: Vec<String> = fields
-        .iter()
-        .map(|(name, value)| {
-            let mut one = roost_object::Map::new();
-            one.insert(name.clone(), value.clone());
-            let mut text = Vec::new();
-            roost_kinds::json::write(&mut text, &Value::Object(one), built_in.ty);
-            let text = String::from_utf8_lossy(&text).into_owned();
-            text.trim_start_matches('{').strip_suffix('}').unwrap_or_default().to_owned()
-        })
-        .collect();
-    format!("{{{}}}", parts.join(","))
+/// Members of a JSON patch's operations that no operation has.
+fn unknown_members(operations: &Value) -> Vec<String> {
+    let known = |name: &str| matches!(name, "op" | "path" | "from" | "value");
+    let members = operations.as_array().into_iter().flatten().enumerate().flat_map(|(index, operation)| {
+        let names = operation.as_object().into_iter().flat_map(|operation| operation.keys());
+        names
+            .filter(|name| !known(name))
+            .map(move |name| format!("unknown field {}", quote(&format!("[{index}].{name}"))))
+    });
+    members.collect()
+}
+
+fn is_without_version(patched: &Value) -> bool {
+    patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default().is_empty()
+}
+
+/// Without a version stock reads the object as its internal type, which has none of the fields that JSON names.
+fn read_without_version(patched: &Value) -> (Value, Vec<String>) {
+    let names = patched.as_object().into_iter().flat_map(|fields| fields.keys());
+    let unknown = names.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind"));
+    let findings = unknown.map(|name| format!("unknown field {}", quote(name))).collect();
+    (Value::Object(roost_object::Map::new()), findings)
 }

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use roost_kinds::TypeRef;
 use roost_object::merge::{Node, Shape};
-use roost_object::{GroupKind, GroupResource, Value, group};
+use roost_object::{GroupKind, GroupResource, GroupVersionKind, Value, group};
 use roost_rules::Rules;
-use roost_schema::{Definition, SchemaRef, Version};
+use roost_schema::{Definition, SchemaRef, Structural, Version};
 use roost_store::{Collection, Revision};
 
 use crate::negotiate::{BUILT_IN, CUSTOM, Encoding};
@@ -62,7 +62,28 @@ impl Custom {
     pub(crate) fn version(&self) -> &Version {
         &self.definition.versions[self.index]
     }
+
+    /// The schema that a body is read with: that of the version it names. A version that does not exist has no fields,
+    /// and of another kind nothing is known.
+    pub(crate) fn schema_of(&self, named: &GroupVersionKind) -> Option<&Structural> {
+        if named.group != self.definition.group || named.kind != self.definition.kind {
+            return Some(&ANY_FIELDS);
+        }
+        match self.definition.version_named(&named.version) {
+            Some(version) => version.schema.as_ref(),
+            None => Some(&NO_FIELDS),
+        }
+    }
 }
+
+static ANY_FIELDS: LazyLock<Structural> = LazyLock::new(|| {
+    let schema = serde_json::json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    Structural::compile(&schema).expect("the schema above is well formed")
+});
+
+static NO_FIELDS: LazyLock<Structural> = LazyLock::new(|| {
+    Structural::compile(&serde_json::json!({"type": "object"})).expect("the schema above is well formed")
+});
 
 impl Resource {
     /// The built-in resource at a path, if there is one.
@@ -232,14 +253,15 @@ impl Resource {
 
     /// The kind with nothing set, which nobody comes to own.
     pub(crate) fn empty(&self) -> &Value {
-        static EMPTY: LazyLock<Mutex<HashMap<&'static str, &'static Value>>> = LazyLock::new(Mutex::default);
-        let Origin::BuiltIn(resource, _) = &self.origin else { return roost_merge::apply::NOTHING };
-        EMPTY.lock().entry(resource.ty.go).or_insert_with(|| {
-            let empty = Value::Object(roost_object::Map::new());
-            let decoded =
-                roost_kinds::json::decode(empty, resource.ty).map(|decoded| decoded.value).unwrap_or_default();
-            Box::leak(Box::new(decoded))
-        })
+        match &self.origin {
+            Origin::BuiltIn(resource, _) => empty_of(resource.ty),
+            Origin::Custom(_) => roost_merge::apply::NOTHING,
+        }
+    }
+
+    /// The same in the version that objects are stored in.
+    pub(crate) fn empty_stored(&self) -> &Value {
+        self.storage_type().map_or(roost_merge::apply::NOTHING, empty_of)
     }
 
     /// The custom kind behind it, if it is one.
@@ -254,6 +276,16 @@ impl Resource {
     pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
         self.group == group && self.plural == plural && matches!(self.origin, Origin::BuiltIn(..))
     }
+}
+
+/// A built-in type with nothing set.
+fn empty_of(ty: &'static roost_kinds::Type) -> &'static Value {
+    static EMPTY: LazyLock<Mutex<HashMap<&'static str, &'static Value>>> = LazyLock::new(Mutex::default);
+    EMPTY.lock().entry(ty.openapi).or_insert_with(|| {
+        let empty = Value::Object(roost_object::Map::new());
+        let decoded = roost_kinds::json::decode(empty, ty).map(|decoded| decoded.value).unwrap_or_default();
+        Box::leak(Box::new(decoded))
+    })
 }
 
 static BUILT_IN_RESOURCES: LazyLock<Vec<Arc<Resource>>> = LazyLock::new(|| {

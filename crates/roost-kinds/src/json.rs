@@ -39,8 +39,18 @@ pub enum DecodeError {
 
 /// Reads an object of the given type from bytes.
 pub fn read(bytes: &[u8], ty: &'static Type) -> Result<Decoded, DecodeError> {
+    read_keeping(bytes, ty, Empty::of_stored(ty))
+}
+
+/// Reads an object as its sender wrote it: an empty list or map stays where Go would write one that is missing as null.
+/// Who owns the field depends on it; what is stored does not, so [`decode`] it afterwards.
+pub fn read_as_sent(bytes: &[u8], ty: &'static Type) -> Result<Decoded, DecodeError> {
+    read_keeping(bytes, ty, Empty::of_sent(ty))
+}
+
+fn read_keeping(bytes: &[u8], ty: &'static Type, empty: Empty) -> Result<Decoded, DecodeError> {
     let mut reader = Reader::new(bytes);
-    let decoded = run(&mut reader, ty);
+    let decoded = run(&mut reader, ty, empty);
     match decoded {
         // Go checks the whole document's syntax before it looks at a single type.
         Err(DecodeError::Mismatch(complaint)) => {
@@ -57,11 +67,37 @@ pub fn read(bytes: &[u8], ty: &'static Type) -> Result<Decoded, DecodeError> {
 
 /// Gives a value in memory, such as a patched object, the form of the type.
 pub fn decode(value: Value, ty: &'static Type) -> Result<Decoded, DecodeError> {
-    run(&mut Values::new(value), ty)
+    run(&mut Values::new(value), ty, Empty::of_stored(ty))
 }
 
-fn run<'a, S: Source<'a>>(source: &mut S, ty: &'static Type) -> Result<Decoded, DecodeError> {
-    let mut decoder = Decoder::new(source, keeps_empty(ty));
+/// [`decode`] for a value that someone sent, as [`read_as_sent`] reads it.
+pub fn decode_as_sent(value: Value, ty: &'static Type) -> Result<Decoded, DecodeError> {
+    run(&mut Values::new(value), ty, Empty::of_sent(ty))
+}
+
+/// Which empty lists and maps stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Empty {
+    /// All of them.
+    Kept,
+    /// Those in fields that are always written.
+    KeptWhereWritten,
+    /// None.
+    Dropped,
+}
+
+impl Empty {
+    fn of_stored(ty: &Type) -> Empty {
+        if keeps_empty(ty) { Empty::Kept } else { Empty::Dropped }
+    }
+
+    fn of_sent(ty: &Type) -> Empty {
+        if keeps_empty(ty) { Empty::Kept } else { Empty::KeptWhereWritten }
+    }
+}
+
+fn run<'a, S: Source<'a>>(source: &mut S, ty: &'static Type, empty: Empty) -> Result<Decoded, DecodeError> {
+    let mut decoder = Decoder::new(source, empty);
     match decoder.document(ty) {
         Ok(value) => Ok(Decoded { value, findings: decoder.findings.into_sentences() }),
         Err(Stop::Syntax(error)) => Err(DecodeError::Syntax(error)),
@@ -139,6 +175,23 @@ mod tests {
             ]
         );
         assert_eq!(decoded.value["spec"]["containers"][0]["name"], "b");
+    }
+
+    #[test]
+    fn repeated_fields_add_to_each_other_as_in_go() {
+        let text = r#"{"metadata":{"name":"a","labels":{"x":"1"}},"metadata":{"labels":{"y":"2"},"name":null},
+            "spec":{"hostNetwork":true,"securityContext":{"runAsUser":1}},"spec":{"securityContext":null}}"#;
+        let value = pod(text).unwrap().value;
+        assert_eq!(value["metadata"], json!({"name": "a", "labels": {"x": "1", "y": "2"}}));
+        assert_eq!(value["spec"], json!({"containers": null, "hostNetwork": true}));
+    }
+
+    #[test]
+    fn empty_lists_stay_where_ownership_asks_for_them() {
+        let ty = crate::type_of("rbac.authorization.k8s.io/v1", "Role").unwrap();
+        let text = br#"{"metadata":{"finalizers":[]},"rules":[]}"#;
+        assert_eq!(read_as_sent(text, ty).unwrap().value, json!({"metadata": {}, "rules": []}));
+        assert_eq!(read(text, ty).unwrap().value, json!({"metadata": {}, "rules": null}));
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub mod openapi;
 pub mod protobuf;
 pub mod table;
 mod type_ref;
+pub mod unstructured;
 pub mod version;
 mod zero;
 

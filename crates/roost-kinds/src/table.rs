@@ -67,6 +67,8 @@ pub struct Field {
     pub list_keys: &'static [&'static str],
     /// Whether server-side apply owns the struct or map in this field as a whole.
     pub atomic: bool,
+    /// Whether server-side apply merges the struct in this field although its type says that it is owned as a whole.
+    pub granular: bool,
     /// The default of the OpenAPI document, as JSON.
     pub default: Option<&'static str>,
     /// The words that the OpenAPI document lists for the field or the entries of its list or map.
@@ -270,6 +272,7 @@ pub(crate) mod construct {
             list_type: None,
             list_keys: &[],
             atomic: false,
+            granular: false,
             default: None,
             words: &[],
         }
@@ -295,6 +298,11 @@ pub(crate) mod construct {
 
         pub(crate) const fn atomic(mut self) -> Self {
             self.atomic = true;
+            self
+        }
+
+        pub(crate) const fn granular(mut self) -> Self {
+            self.granular = true;
             self
         }
 

@@ -69,6 +69,7 @@ impl merge::Node for TypeRef {
         let entry = self.entry();
         let Some(values) = self.values() else { return merge::Shape::Untyped };
         match values {
+            Shape::Struct(_) if entry.is_some_and(|field| field.granular) => merge::Shape::Map,
             Shape::Struct(ty) if ty.atomic || entry.is_some_and(|field| field.atomic) => merge::Shape::Atomic,
             Shape::Map(_) if entry.is_some_and(|field| field.atomic) => merge::Shape::Atomic,
             Shape::Struct(_) | Shape::Map(_) => merge::Shape::Map,

@@ -253,8 +253,28 @@ pub fn aggregate(errors: &[Error]) -> String {
 fn show(value: &Value) -> String {
     match value {
         Value::String(text) => quote(text),
+        Value::Array(_) | Value::Object(_) => escape_markup(value.to_string()),
         other => other.to_string(),
     }
+}
+
+/// Escapes what Go's encoder escapes in JSON so that pages may embed it. Outside of texts JSON has none of it.
+fn escape_markup(json: String) -> String {
+    if !json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {
+        return json;
+    }
+    let mut escaped = String::with_capacity(json.len() + 16);
+    for c in json.chars() {
+        match c {
+            '<' => escaped.push_str("\\u003c"),
+            '>' => escaped.push_str("\\u003e"),
+            '&' => escaped.push_str("\\u0026"),
+            '\u{2028}' => escaped.push_str("\\u2028"),
+            '\u{2029}' => escaped.push_str("\\u2029"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
 }
 
 /// Quotes text as Go's `%q` does.
@@ -313,6 +333,8 @@ mod tests {
         );
         assert_eq!(Error::too_long(&path, 63).body(), "Too long: may not be more than 63 bytes");
         assert_eq!(Error::required(&path, "").body(), "Required value");
+        let shown = Error::invalid(&path, serde_json::json!(["<a&b>"]), "no");
+        assert_eq!(shown.body(), r#"Invalid value: ["\u003ca\u0026b\u003e"]: no"#);
     }
 
     #[test]

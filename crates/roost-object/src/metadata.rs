@@ -145,22 +145,33 @@ fn validate_owner_references(references: &Value, path: &Path<'_>, errors: &mut E
             }
         }
         if (group, version, kind) == ("", "v1", "Event") {
-            errors.push(Error::invalid(path, reference.clone(), "/v1, Kind=Event is disallowed from being an owner"));
+            let words = format!("{}: /v1, Kind=Event is disallowed from being an owner", shown_owner(reference));
+            errors.push(Error::invalid_omitted(path, words));
         }
         if reference["controller"] == true {
             let name = format!("{kind}/{}", text(reference, "name"));
             match &first_controller {
-                Some(first) => errors.push(Error::invalid(
-                    path,
-                    references.clone(),
-                    format!(
-                        "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}"
-                    ),
-                )),
+                Some(first) => {
+                    let shown: Vec<_> = elements(references).iter().map(shown_owner).collect();
+                    let words = format!(
+                        "[{}]: Only one reference can have Controller set to true. Found \"true\" in references for {first} and {name}",
+                        shown.join(",")
+                    );
+                    errors.push(Error::invalid_omitted(path, words));
+                }
                 None => first_controller = Some(name),
             }
         }
     }
+}
+
+/// An owner as stock shows it: in the order of its Go type.
+fn shown_owner(owner: &Value) -> String {
+    let always =
+        ["apiVersion", "kind", "name", "uid"].map(|name| format!("\"{name}\":{}", Value::from(text(owner, name))));
+    let set = ["controller", "blockOwnerDeletion"].into_iter().filter(|name| owner[*name].is_boolean());
+    let parts: Vec<_> = always.into_iter().chain(set.map(|name| format!("\"{name}\":{}", owner[name]))).collect();
+    format!("{{{}}}", parts.join(","))
 }
 
 fn validate_finalizers(finalizers: &Value, path: &Path<'_>, errors: &mut Errors) {

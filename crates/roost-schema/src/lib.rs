@@ -21,5 +21,5 @@ pub use definition::{
 };
 pub use roost_object::field::Errors;
 pub use rules::RuleOutcome;
-pub use structural::{CompileError, MetadataError, SchemaRef, Structural};
+pub use structural::{CompileError, MetadataError, SchemaRef, Structural, Values};
 pub use time::Instant;

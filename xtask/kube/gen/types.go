@@ -277,8 +277,11 @@ func (t *typeTable) field(field reflect.StructField, facts schemaOf, parent stri
 	default:
 		log.Fatalf("unknown list type %q", fact.ListType)
 	}
-	if fact.MapType == "atomic" {
+	switch fact.MapType {
+	case "atomic":
 		line += ".atomic()"
+	case "granular":
+		line += ".granular()"
 	}
 	if len(fact.Default) > 0 {
 		line += fmt.Sprintf(".default(%s)", rustString(string(fact.Default)))

@@ -51,7 +51,7 @@ impl Prepared {
         let metadata = write::metadata_mut(&mut object);
         metadata.insert("uid".into(), NO_UID.into());
         metadata.insert("creationTimestamp".into(), NO_TIME.into());
-        if resource.rules().is_some_and(|rules| rules.generation == roost_rules::Generation::Spec) {
+        if resource.rules().is_some_and(|rules| rules.generation != roost_rules::Generation::Never) {
             metadata.insert("generation".into(), 1.into());
         }
         let packed = write::pack(&target, &object)?;

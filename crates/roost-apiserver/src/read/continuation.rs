@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 /// The only version of tokens that is understood.
 const VERSION: &str = "meta.k8s.io/v1";
 
+/// How refusals begin.
+const INVALID: &str = "invalid continue token: continue key is not valid";
+
 /// The longest token that is read.
 const MAX_TOKEN_LENGTH: usize = 4096;
 
@@ -38,8 +41,7 @@ impl Continuation {
 
     /// Reads a token.
     pub(crate) fn decode(token: &str) -> Result<Continuation, Status> {
-        let invalid =
-            |why: &str| Status::bad_request(format!("invalid continue token: continue key is not valid: {why}"));
+        let invalid = |why: &str| Status::bad_request(format!("{INVALID}: {why}"));
         if token.len() > MAX_TOKEN_LENGTH {
             return Err(invalid("it is too long"));
         }
@@ -47,20 +49,19 @@ impl Continuation {
         let document = roost_object::json::read(&decoded).map_err(|error| invalid(&error.to_string()))?;
         let token: Token = serde_json::from_value(document.value).map_err(|error| invalid(&error.to_string()))?;
         if token.v != VERSION {
-            let quoted = token.v;
-            return Err(Status::bad_request(format!(
-                "invalid continue token: server does not recognize this encoded version {quoted}"
-            )));
+            return Err(invalid(&format!("server does not recognize this encoded version {}", token.v)));
         }
         if token.rv == 0 {
-            return Err(Status::bad_request(
-                "invalid continue token: incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
-            ));
+            return Err(invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)"));
         }
-        let after = token.start.strip_suffix('\0').unwrap_or(&token.start).to_owned();
-        if after.is_empty() || after.starts_with('/') || after.split('/').any(|part| part == "..") {
-            return Err(invalid(&after));
+        if token.start.is_empty() {
+            return Err(invalid("encoded start key empty (version meta.k8s.io/v1)"));
         }
+        let steps = token.start.strip_prefix('/').unwrap_or(&token.start);
+        if steps.split('/').any(|step| matches!(step, "" | "." | "..")) {
+            return Err(invalid(&token.start));
+        }
+        let after = steps.strip_suffix('\0').unwrap_or(steps).to_owned();
         Ok(Continuation { revision: Revision::try_from(token.rv).ok(), after })
     }
 }

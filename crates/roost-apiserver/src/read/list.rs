@@ -78,10 +78,17 @@ fn read_page(
     let query = ListQuery {
         prefix: prefix.as_deref(),
         after: at.after.as_deref(),
-        limit: if selection.is_everything() { options.limit } else { 0 },
+        limit: if selection.is_everything() { limit_of(options, resource) } else { 0 },
         at: at.revision,
     };
     store.list(&resource.collection(&call.cluster.tenant), query).map_err(|error| expired(&error, options))
+}
+
+/// How many items a page has at most. Whoever is content with any revision gets all that stock's cache has, whatever the
+/// limit; events are not cached.
+fn limit_of(options: &ListOptions, resource: &Resource) -> usize {
+    let cached = options.resource_version == "0" && options.continue_token.is_empty() && resource.kind != "Event";
+    if cached { 0 } else { options.limit }
 }
 
 /// The objects of a page that are meant, cut at the limit.
@@ -92,6 +99,7 @@ async fn choose(
     selection: &Selection,
     page: &Page,
 ) -> Result<(ListMeta, Vec<Value>), Status> {
+    let limit = limit_of(options, resource);
     let mut objects = Vec::with_capacity(page.entries.len().min(1024));
     let mut last = None;
     let mut more = page.more;
@@ -104,7 +112,7 @@ async fn choose(
         if !selection.matches(resource, &object) {
             continue;
         }
-        if options.limit > 0 && objects.len() == options.limit {
+        if limit > 0 && objects.len() == limit {
             more = true;
             break;
         }

@@ -1,7 +1,7 @@
 //! Objects as tables of cells or as bare metadata, and how either is put into an answer.
 
 use http::Response;
-use roost_object::{Map, Status, Value};
+use roost_object::{Map, Status, Value, group};
 use serde_json::json;
 
 use super::list::ListMeta;
@@ -115,12 +115,27 @@ fn drop_type(object: &mut Value) {
     }
 }
 
+/// What stock keeps in an annotation of served objects, and in a field of its own in the objects that it shows the
+/// metadata of.
+const NOT_IN_METADATA: (&str, &str) = ("DaemonSet", "deprecated.daemonset.template.generation");
+
 /// An object's metadata as an object of its own.
 pub(crate) fn metadata_object(format: &Format, object: &Value) -> Value {
+    let mut metadata = object.get("metadata").cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    if object["kind"] == NOT_IN_METADATA.0
+        && object["apiVersion"] == "apps/v1"
+        && let Some(fields) = metadata.as_object_mut()
+        && let Some(annotations) = fields.get_mut("annotations").and_then(Value::as_object_mut)
+    {
+        annotations.remove(NOT_IN_METADATA.1);
+        if annotations.is_empty() {
+            fields.remove("annotations");
+        }
+    }
     json!({
         "apiVersion": format!("meta.k8s.io/{}", format.view_version),
         "kind": "PartialObjectMetadata",
-        "metadata": object.get("metadata").cloned().unwrap_or_else(|| Value::Object(Map::new())),
+        "metadata": metadata,
     })
 }
 
@@ -142,10 +157,19 @@ pub(crate) fn table(
         "columnDefinitions": Value::Null,
         "rows": rows,
     });
+    if objects.is_empty() && shares_default(resource) {
+        table["rows"] = Value::Null;
+    }
     if headers {
         table["columnDefinitions"] = columns(resource).into();
     }
     table
+}
+
+/// Whether a built-in kind has no columns of its own. Stock's table of such a kind starts from nothing.
+fn shares_default(resource: &Resource) -> bool {
+    let is_default = |table: &roost_tables::Table| std::ptr::eq(table, &raw const roost_tables::DEFAULT);
+    resource.as_custom().is_none() && is_default(roost_tables::table(&resource.group, &resource.kind))
 }
 
 fn row(resource: &Resource, format: &Format, include: Include, object: &Value, now: i64) -> Value {
@@ -173,16 +197,21 @@ fn row(resource: &Resource, format: &Format, include: Include, object: &Value, n
 fn columns(resource: &Resource) -> Vec<Value> {
     let column = |name: &str, kind: &str, format: &str, description: &str, priority: i64| json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority});
     match &resource.origin {
-        Origin::BuiltIn(..) => roost_tables::columns(&resource.group, &resource.kind)
-            .iter()
-            .map(|entry| {
+        Origin::BuiltIn(..) => {
+            let table = roost_tables::table(&resource.group, &resource.kind);
+            let (api_version, kind) = match table.documented_by {
+                Some((group, kind)) => (group::api_version(group, &resource.version), kind),
+                None => (resource.api_version.clone(), resource.kind.as_str()),
+            };
+            let described = table.columns.iter().map(|entry| {
                 let description = match entry.description {
-                    "" => crate::openapi::description(&resource.api_version, &resource.kind, entry.doc),
+                    "" => crate::openapi::description(&api_version, kind, entry.doc),
                     own => own.to_owned(),
                 };
                 column(entry.name, entry.r#type, entry.format, &description, i64::from(entry.priority))
-            })
-            .collect(),
+            });
+            described.collect()
+        }
         Origin::Custom(custom) => {
             let name = crate::openapi::description("v1", "ConfigMap", "metadata.name");
             let own = custom.version().columns.iter().map(|entry| {

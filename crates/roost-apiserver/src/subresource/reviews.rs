@@ -68,5 +68,5 @@ pub(super) fn component_statuses(call: &Call) -> Result<Response<Body>, Status> 
     if names.contains(&&*call.info.name) {
         return crate::read::present(call, &resource, &format, 200, part(&call.info.name));
     }
-    Err(Status::not_found(&resource.group_resource(), &call.info.name))
+    Err(Status::not_found(&roost_object::GroupResource::new("", "componentstatus"), &call.info.name))
 }

@@ -61,7 +61,8 @@ impl Target<'_> {
 
     /// Reads the object as writes work with it: in its storage version, or in the served one where a webhook converts.
     pub(crate) async fn read_live(&self) -> Result<Option<(Value, Entry)>, Status> {
-        let Some((value, entry)) = self.read()? else { return Ok(None) };
+        let Some(entry) = self.call.cluster.store.get(&self.collection(), &self.key()) else { return Ok(None) };
+        let value = self.call.cluster.decode_live(self.resource, &entry)?;
         let value = conversion::one_to_served(&self.call.cluster, self.resource, value).await?;
         Ok(Some((value, entry)))
     }
@@ -81,6 +82,10 @@ pub(crate) fn key(resource: &Resource, namespace: &str, name: &str) -> Arc<str> 
 /// object as it comes back from the store, which is what callers see.
 async fn pack_live(target: &Target<'_>, object: &Value) -> Result<(bytes::Bytes, Option<Value>), Status> {
     let cluster = &target.call.cluster;
+    if let Some(stored) = pruned_for_storage(target.resource, object) {
+        let bytes = pack(target, &stored)?;
+        return Ok((bytes, Some(stored)));
+    }
     let stored = conversion::to_storage(cluster, target.resource, object).await?;
     let bytes = pack(target, &stored)?;
     match stored {
@@ -92,10 +97,26 @@ async fn pack_live(target: &Target<'_>, object: &Value) -> Result<(bytes::Bytes,
     }
 }
 
+/// A custom resource without the fields that its storage version does not know, where there are such.
+fn pruned_for_storage(resource: &Resource, object: &Value) -> Option<Value> {
+    let custom = resource.as_custom()?;
+    if resource.webhook().is_some() || resource.version == custom.definition.storage_version {
+        return None;
+    }
+    let schema = custom.definition.version_named(&custom.definition.storage_version)?.schema.as_ref()?;
+    let mut pruned = object.clone();
+    let lost = schema.prune(&mut pruned);
+    if lost.is_empty() {
+        return None;
+    }
+    schema.apply_defaults(&mut pruned);
+    Some(pruned)
+}
+
 /// The object as it would come back from the store, where a webhook converts.
 async fn returned_live(target: &Target<'_>, object: &Value) -> Result<Option<Value>, Status> {
     match target.resource.webhook() {
-        None => Ok(None),
+        None => Ok(pruned_for_storage(target.resource, object)),
         Some(_) => pack_live(target, object).await.map(|(_, returned)| returned),
     }
 }

@@ -6,13 +6,26 @@ use roost_object::Value;
 
 use super::Target;
 use crate::clock;
+use crate::versions::ResourceVersions;
 
 /// Brings managedFields up to date after a write that is not an apply.
 pub(crate) fn track(target: &Target<'_>, live: Option<&Value>, new: &mut Value, manager: &str) {
     let now = clock::now_text();
     let filter = filter(target);
     let tracking = tracking(target, manager, &now, &filter);
-    apply::update(live, new, &tracking, target.resource.node());
+    apply::update_in_versions(live, new, &tracking, target.resource.node(), &ResourceVersions(target.resource));
+    if has_empty_list(new) {
+        *new = target.resource.fill_required(new.take());
+    }
+}
+
+/// Whether a list or map somewhere is empty, which matters to ownership and not to what is stored.
+fn has_empty_list(value: &Value) -> bool {
+    match value {
+        Value::Array(elements) => elements.is_empty() || elements.iter().any(has_empty_list),
+        Value::Object(fields) => fields.iter().any(|(name, value)| name != "managedFields" && has_empty_list(value)),
+        _ => false,
+    }
 }
 
 /// Who writes what through this target.

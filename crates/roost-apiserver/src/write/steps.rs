@@ -72,7 +72,7 @@ pub(crate) fn prepare_create(resource: &Resource, object: &mut Value) {
 
 /// Puts back the parts that Go's encoder always writes, such as an empty status, where a rule took them away.
 fn fill_zeros(resource: &Resource, object: &mut Value) {
-    let (Some(empty), Some(fields)) = (resource.empty().as_object(), object.as_object_mut()) else { return };
+    let (Some(empty), Some(fields)) = (resource.empty_stored().as_object(), object.as_object_mut()) else { return };
     for (name, value) in empty {
         if name != "metadata" && !fields.contains_key(name) {
             fields.insert(name.clone(), value.clone());

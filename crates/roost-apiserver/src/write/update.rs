@@ -112,7 +112,7 @@ async fn attempt(
     steps::validate_update(&target, &new, old)?;
     roost_merge::revert_managed_times(old, &mut new);
     let admitted = admission::validate(&attributes, &new).await?;
-    if new == *old && allocated.is_empty() {
+    if new == *old && allocated.is_empty() && is_fresh(&target, old, entry)? {
         return Ok(Attempt::Done(new));
     }
     if options.dry_run {
@@ -148,6 +148,16 @@ async fn attempt(
         Err(CommitError::Conflict { .. }) => Ok(Attempt::Retry),
         Err(error) => Err(storage_error(&error)),
     }
+}
+
+/// Whether the object is stored as it is read now. One of an older definition or version is written anew even by a
+/// change that changes nothing, which is how clients migrate.
+fn is_fresh(target: &Target<'_>, old: &Value, entry: &Entry) -> Result<bool, Status> {
+    if target.resource.as_custom().is_none() || target.resource.webhook().is_some() {
+        return Ok(true);
+    }
+    let stored = target.call.cluster.decode(target.resource, entry)?;
+    Ok(stored == *old && stored["apiVersion"] == *target.resource.storage_api_version())
 }
 
 /// Creates the object that a change was meant for, where the kind or the kind of change allows that.

@@ -7,7 +7,7 @@ pub(crate) static CORE_V1_PERSISTENT_VOLUME_CLAIM_STATUS: Type = t("v1.Persisten
     f("capacity", "v1.ResourceList", Shape::Map(&E47), 3, OMIT_EMPTY),
     f("conditions", "[]v1.PersistentVolumeClaimCondition", Shape::List(&E83), 4, OMIT_EMPTY).patch("merge", "type").keys(&["type"]),
     f("allocatedResources", "v1.ResourceList", Shape::Map(&E47), 5, OMIT_EMPTY),
-    f("allocatedResourceStatuses", "map[v1.ResourceName]v1.ClaimResourceStatus", Shape::Map(&E84), 7, OMIT_EMPTY).words(&["ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"]),
+    f("allocatedResourceStatuses", "map[v1.ResourceName]v1.ClaimResourceStatus", Shape::Map(&E84), 7, OMIT_EMPTY).granular().words(&["ControllerResizeInProgress", "ControllerResizeInfeasible", "NodeResizeInProgress", "NodeResizeInfeasible", "NodeResizePending"]),
     f("currentVolumeAttributesClassName", "string", Shape::String, 8, POINTER | OMIT_EMPTY),
     f("modifyVolumeStatus", "v1.ModifyVolumeStatus", Shape::Struct(&CORE_V1_MODIFY_VOLUME_STATUS), 9, POINTER | OMIT_EMPTY),
 ]);
@@ -52,7 +52,7 @@ pub(crate) static CORE_V1_PERSISTENT_VOLUME_SPEC: Type = t("v1.PersistentVolumeS
     f("capacity", "v1.ResourceList", Shape::Map(&E47), 1, OMIT_EMPTY),
     f("PersistentVolumeSource", "v1.PersistentVolumeSource", Shape::Struct(&CORE_V1_PERSISTENT_VOLUME_SOURCE), 2, INLINE),
     f("accessModes", "[]v1.PersistentVolumeAccessMode", Shape::List(&E46), 3, OMIT_EMPTY).list(ListType::Atomic).words(&["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]),
-    f("claimRef", "v1.ObjectReference", Shape::Struct(&CORE_V1_OBJECT_REFERENCE), 4, POINTER | OMIT_EMPTY),
+    f("claimRef", "v1.ObjectReference", Shape::Struct(&CORE_V1_OBJECT_REFERENCE), 4, POINTER | OMIT_EMPTY).granular(),
     f("persistentVolumeReclaimPolicy", "v1.PersistentVolumeReclaimPolicy", Shape::String, 5, OMIT_EMPTY).words(&["Delete", "Recycle", "Retain"]),
     f("storageClassName", "string", Shape::String, 6, OMIT_EMPTY),
     f("mountOptions", "[]string", Shape::List(&E0), 7, OMIT_EMPTY).list(ListType::Atomic),

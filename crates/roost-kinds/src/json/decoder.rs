@@ -7,8 +7,8 @@ use roost_object::json::{Findings, Kind, Number, Source, SyntaxError};
 use roost_object::time::Timestamp;
 use serde_json::{Map, Value};
 
-use super::bytes;
 use super::trail::{Step, Trail};
+use super::{Empty, bytes};
 use crate::table::{Element, Field, Shape, Type};
 use crate::zero;
 
@@ -35,15 +35,15 @@ pub(super) struct Decoder<'s, 'a, S> {
     source: &'s mut S,
     pub(super) findings: Findings,
     mismatch: Option<String>,
-    keep_empty: bool,
+    empty: Empty,
     /// How many values that read themselves we are in; they report no unknown fields.
     quiet: usize,
     document: PhantomData<&'a [u8]>,
 }
 
 impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
-    pub(super) fn new(source: &'s mut S, keep_empty: bool) -> Self {
-        Self { source, findings: Findings::default(), mismatch: None, keep_empty, quiet: 0, document: PhantomData }
+    pub(super) fn new(source: &'s mut S, empty: Empty) -> Self {
+        Self { source, findings: Findings::default(), mismatch: None, empty, quiet: 0, document: PhantomData }
     }
 
     pub(super) fn document(&mut self, ty: &'static Type) -> Result<Value, Stop> {
@@ -94,8 +94,18 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
     }
 
     fn structure(&mut self, ty: &'static Type, trail: &Trail<'_>) -> Result<Value, Stop> {
+        self.structure_into(ty, Map::new(), trail)
+    }
+
+    /// Reads a struct over what an earlier field of the same name left, as Go does.
+    fn structure_into(
+        &mut self,
+        ty: &'static Type,
+        mut fields: Map<String, Value>,
+        trail: &Trail<'_>,
+    ) -> Result<Value, Stop> {
         self.source.enter()?;
-        let mut fields = Map::new();
+        let started = !fields.is_empty();
         let mut seen = 0_u128;
         while let Some(key) = self.source.key()? {
             let mut ordinal = 0;
@@ -108,23 +118,54 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
             };
             let below = trail.below(Step::Field(ty, field.json));
             let bit = 1_u128.checked_shl(ordinal).unwrap_or(0);
-            if seen & bit != 0 && self.quiet == 0 {
+            let repeated = seen & bit != 0;
+            if repeated && self.quiet == 0 {
                 self.findings.duplicate(&below);
             }
             seen |= bit;
-            let value = self.value(field.ty, field.go, &below)?;
+            let previous = if started || repeated { fields.remove(field.json) } else { None };
+            let value = match previous {
+                Some(previous) => self.value_over(previous, field, &below)?,
+                None => self.value(field.ty, field.go, &below)?,
+            };
             self.set(&mut fields, field, value);
         }
         zero::fill(ty, &mut fields);
         Ok(Value::Object(fields))
     }
 
+    /// Reads a field that has a value already: structs and maps are added to, and a null leaves what has no pointer.
+    fn value_over(&mut self, previous: Value, field: &'static Field, trail: &Trail<'_>) -> Outcome {
+        match (self.source.peek()?, field.ty, previous) {
+            (Kind::Object, Shape::Struct(ty), Value::Object(fields)) => {
+                self.structure_into(ty, fields, trail).map(Some)
+            }
+            (Kind::Object, Shape::Map(element), Value::Object(mut entries)) => {
+                if let Value::Object(more) = self.map(element, trail)? {
+                    entries.extend(more);
+                }
+                Ok(Some(Value::Object(entries)))
+            }
+            (
+                Kind::Null,
+                Shape::String | Shape::Bool | Shape::Int32 | Shape::Int64 | Shape::Float64 | Shape::Struct(_),
+                previous,
+            ) if !field.pointer => {
+                self.source.skip()?;
+                Ok(Some(previous))
+            }
+            _ => self.value(field.ty, field.go, trail),
+        }
+    }
+
     fn set(&self, fields: &mut Map<String, Value>, field: &Field, value: Option<Value>) {
         let dropped = match (&value, field.ty) {
             (None, _) => true,
             (Some(Value::Null), _) => !field.pointer,
-            (Some(Value::Array(elements)), Shape::List(_) | Shape::Items(_)) if !self.keep_empty => elements.is_empty(),
-            (Some(Value::Object(entries)), Shape::Map(_)) if !self.keep_empty => entries.is_empty(),
+            (Some(Value::Array(elements)), Shape::List(_) | Shape::Items(_)) => {
+                elements.is_empty() && self.drops(field)
+            }
+            (Some(Value::Object(entries)), Shape::Map(_)) if self.empty != Empty::Kept => entries.is_empty(),
             (Some(value), _) => zero::omits(field, value),
         };
         match value {
@@ -134,6 +175,15 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
             _ => {
                 fields.remove(field.json);
             }
+        }
+    }
+
+    /// Whether an empty list in a field goes.
+    fn drops(&self, field: &Field) -> bool {
+        match self.empty {
+            Empty::Kept => field.omit.empty && !field.pointer,
+            Empty::KeptWhereWritten => !zero::is_always_written(field),
+            Empty::Dropped => true,
         }
     }
 

@@ -48,6 +48,7 @@ fn node(schema: &Value, depth: usize) -> Result<Structural, CompileError> {
         kind: kind(text(schema, "type")),
         nullable: flag(schema, "nullable"),
         int_or_string: flag(schema, "x-kubernetes-int-or-string"),
+        formatted: !matches!(text(schema, "format"), "" | "byte"),
         preserve_unknown: flag(schema, "x-kubernetes-preserve-unknown-fields"),
         embedded: flag(schema, "x-kubernetes-embedded-resource"),
         list_type: match text(schema, "x-kubernetes-list-type") {

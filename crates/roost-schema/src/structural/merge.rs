@@ -14,12 +14,13 @@ pub struct SchemaRef<'a>(pub &'a Structural);
 /// Metadata merges in every resource as the stock `ObjectMeta` does, whatever the custom resource's schema says of it.
 static METADATA: LazyLock<Structural> = LazyLock::new(|| {
     let text = json!({"type": "string"});
+    let time = json!({"type": "string", "format": "date-time"});
     let texts = json!({"type": "object", "additionalProperties": {"type": "string"}});
     let schema = json!({"type": "object", "properties": {
         "annotations": texts,
-        "creationTimestamp": text,
+        "creationTimestamp": time,
         "deletionGracePeriodSeconds": {"type": "integer"},
-        "deletionTimestamp": text,
+        "deletionTimestamp": time,
         "finalizers": {"type": "array", "items": text, "x-kubernetes-list-type": "set"},
         "generateName": text,
         "generation": {"type": "integer"},
@@ -29,7 +30,10 @@ static METADATA: LazyLock<Structural> = LazyLock::new(|| {
         "namespace": text,
         "ownerReferences": {
             "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
-            "items": {"type": "object", "x-kubernetes-map-type": "atomic"},
+            "items": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
+                "apiVersion": text, "blockOwnerDeletion": {"type": "boolean"}, "controller": {"type": "boolean"},
+                "kind": text, "name": text, "uid": text,
+            }},
         },
         "resourceVersion": text,
         "selfLink": text,
@@ -42,6 +46,40 @@ static TEXT: LazyLock<Structural> = LazyLock::new(|| Structural { kind: Type::St
 
 static UNTYPED: LazyLock<Structural> = LazyLock::new(|| Structural { preserve_unknown: true, ..Structural::default() });
 
+/// What the values of a place in a schema are, as a merge checks them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Values {
+    /// Anything.
+    Any,
+    /// A map.
+    Map,
+    /// A list.
+    List,
+    /// A number.
+    Number,
+    /// True or false.
+    Boolean,
+    /// A text.
+    Text,
+    /// A text with a format, which a merge takes for any scalar.
+    Formatted,
+}
+
+impl SchemaRef<'_> {
+    /// What the values here are.
+    pub fn values(self) -> Values {
+        match self.0.kind {
+            Type::Any => Values::Any,
+            Type::Object => Values::Map,
+            Type::Array => Values::List,
+            Type::Integer | Type::Number => Values::Number,
+            Type::Boolean => Values::Boolean,
+            Type::String if self.0.formatted => Values::Formatted,
+            Type::String => Values::Text,
+        }
+    }
+}
+
 impl Node for SchemaRef<'_> {
     fn shape(self) -> Shape {
         match self.0.kind {
@@ -53,7 +91,7 @@ impl Node for SchemaRef<'_> {
                 ListType::Set => Shape::Set,
                 ListType::Atomic | ListType::Unset => Shape::Atomic,
             },
-            Type::Any if self.0.preserve_unknown => Shape::Untyped,
+            Type::Any => Shape::Untyped,
             _ => Shape::Atomic,
         }
     }
@@ -72,6 +110,7 @@ impl Node for SchemaRef<'_> {
         match &self.0.additional {
             Additional::Schema(schema) => Some(SchemaRef(schema)),
             Additional::Allowed(true) => Some(SchemaRef(&UNTYPED)),
+            Additional::Unset if self.0.is_free_form() => Some(SchemaRef(&UNTYPED)),
             _ if self.0.preserve_unknown => Some(SchemaRef(&UNTYPED)),
             _ => None,
         }
@@ -95,6 +134,11 @@ impl Node for SchemaRef<'_> {
 }
 
 impl Structural {
+    /// Whether nothing is said of an object's keys, which a merge takes for leave to have any; pruning does not.
+    fn is_free_form(&self) -> bool {
+        self.properties.is_empty() && !self.root && !self.embedded
+    }
+
     /// Whether an object's keys are all unknown and kept.
     fn is_opaque(&self) -> bool {
         self.preserve_unknown && self.properties.is_empty() && !self.additional.is_set() && !self.root && !self.embedded

@@ -11,7 +11,7 @@ mod prune;
 use serde_json::Value;
 
 pub use compile::CompileError;
-pub use merge::SchemaRef;
+pub use merge::{SchemaRef, Values};
 pub use metadata::MetadataError;
 
 use crate::pattern::Pattern;
@@ -26,6 +26,8 @@ pub struct Structural {
     pub(crate) kind: Type,
     pub(crate) nullable: bool,
     pub(crate) int_or_string: bool,
+    /// A text has some format, known or not, other than that of bytes.
+    pub(crate) formatted: bool,
     pub(crate) preserve_unknown: bool,
     /// The place holds a whole object with its own apiVersion, kind and metadata.
     pub(crate) embedded: bool,
