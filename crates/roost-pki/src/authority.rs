@@ -63,8 +63,13 @@ pub struct CertificateAuthority {
 impl CertificateAuthority {
     /// Makes a new self-signed authority.
     pub fn new(common_name: &str, now: Timestamp, lifetime: SignedDuration) -> Result<Self, Error> {
+        Self::for_subject(&Subject::new(common_name, [""; 0]), now, lifetime)
+    }
+
+    /// Makes a new self-signed authority with a whole subject.
+    pub fn for_subject(subject: &Subject, now: Timestamp, lifetime: SignedDuration) -> Result<Self, Error> {
         let key = PrivateKey::generate()?;
-        let name = Subject::new(common_name, [""; 0]).to_der();
+        let name = subject.to_der();
         let validity = Validity::starting(now, lifetime);
         let identifier = key_identifier(&key);
         let certificate = Template {

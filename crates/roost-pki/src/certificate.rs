@@ -7,9 +7,10 @@ use jiff::Timestamp;
 use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::SectionKind;
 use x509_parser::extensions::ParsedExtension;
-use x509_parser::prelude::{FromDer as _, X509Certificate};
+use x509_parser::prelude::{FromDer as _, SubjectPublicKeyInfo, X509Certificate};
 
 use crate::key::PrivateKey;
+use crate::public_key::verify_signature;
 use crate::signer::Usage;
 use crate::subject::{AlternativeName, Subject};
 use crate::{Error, der, pem};
@@ -25,6 +26,8 @@ pub struct Certificate {
     subject_der: Vec<u8>,
     public_key: Vec<u8>,
     subject_key_id: Option<Vec<u8>>,
+    issuer_der: Vec<u8>,
+    authority_key_id: Option<Vec<u8>>,
     alternative_names: Vec<AlternativeName>,
     serial: Vec<u8>,
     not_before: Timestamp,
@@ -52,12 +55,16 @@ impl Certificate {
         let time = |seconds: i64| Timestamp::from_second(seconds).map_err(|error| malformed(error.to_string()));
         let mut alternative_names = Vec::new();
         let mut subject_key_id = None;
+        let mut authority_key_id = None;
         for extension in parsed.extensions() {
             match extension.parsed_extension() {
                 ParsedExtension::SubjectAlternativeName(names) => {
                     alternative_names = AlternativeName::read_all(&names.general_names)?;
                 }
                 ParsedExtension::SubjectKeyIdentifier(identifier) => subject_key_id = Some(identifier.0.to_vec()),
+                ParsedExtension::AuthorityKeyIdentifier(identifier) => {
+                    authority_key_id = identifier.key_identifier.as_ref().map(|own| own.0.to_vec());
+                }
                 _ => {}
             }
         }
@@ -66,6 +73,8 @@ impl Certificate {
             subject_der: parsed.subject().as_raw().to_vec(),
             public_key: parsed.public_key().raw.to_vec(),
             subject_key_id,
+            issuer_der: parsed.issuer().as_raw().to_vec(),
+            authority_key_id,
             alternative_names,
             serial: parsed.raw_serial().to_vec(),
             not_before: time(parsed.validity().not_before.timestamp())?,
@@ -128,6 +137,27 @@ impl Certificate {
     /// Whether it may sign others.
     pub fn is_authority(&self) -> bool {
         self.is_authority
+    }
+
+    /// Whether an authority issued it. Where both name the signing key that decides; otherwise the signature does.
+    pub fn is_issued_by(&self, authority: &Certificate) -> bool {
+        if self.issuer_der != authority.subject_der {
+            return false;
+        }
+        match (&self.authority_key_id, &authority.subject_key_id) {
+            (Some(named), Some(own)) => named == own,
+            _ => self.is_signed_with(&authority.public_key),
+        }
+    }
+
+    fn is_signed_with(&self, public_key: &[u8]) -> bool {
+        let (Ok((_, own)), Ok((_, signer))) =
+            (X509Certificate::from_der(&self.der), SubjectPublicKeyInfo::from_der(public_key))
+        else {
+            return false;
+        };
+        let message = own.tbs_certificate.as_ref();
+        verify_signature(&signer, &own.signature_algorithm, &own.signature_value.data, message).is_ok()
     }
 
     /// The SHA-256 hash of the whole certificate.

@@ -1,6 +1,7 @@
 //! Private keys.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use aws_lc_rs::encoding::{AsDer, EcPrivateKeyRfc5915Der, Pkcs8V1Der, PublicKeyX509Der};
 use aws_lc_rs::rand::SystemRandom;
@@ -51,10 +52,11 @@ impl SignatureAlgorithm {
 }
 
 enum Pair {
-    /// The same key twice: for certificates, which hold DER signatures, and for tokens, which hold bare numbers.
+    /// The same key twice: for certificates, which hold DER signatures, and for tokens, which hold bare numbers. Few
+    /// keys ever sign a token, so that half is made when one does.
     Ecdsa {
         certificates: Box<EcdsaKeyPair>,
-        tokens: Box<EcdsaKeyPair>,
+        tokens: OnceLock<Option<Box<EcdsaKeyPair>>>,
     },
     Rsa(Box<RsaKeyPair>),
 }
@@ -82,8 +84,7 @@ impl PrivateKey {
     pub fn generate() -> Result<Self, Error> {
         let pair = EcdsaKeyPair::generate(&ECDSA_P256_SHA256_ASN1_SIGNING)
             .map_err(|_| Error::Cryptography("generate a key"))?;
-        let document = pair.to_pkcs8v1().map_err(|_| Error::Cryptography("encode a key"))?;
-        Self::from_pkcs8_der(document.as_ref())
+        Self::from_pair(pair)
     }
 
     /// Reads the first private key of a PEM text: PKCS#8, SEC1 or PKCS#1.
@@ -116,15 +117,14 @@ impl PrivateKey {
     fn from_ecdsa(
         read: impl Fn(&'static EcdsaSigningAlgorithm) -> Option<EcdsaKeyPair>,
     ) -> Option<Result<Self, Error>> {
-        CURVES.into_iter().find_map(|(for_certificates, for_tokens)| {
-            let (certificates, tokens) = (read(for_certificates)?, read(for_tokens)?);
-            let spki: Result<PublicKeyX509Der<'_>, _> = certificates.public_key().as_der();
-            let public = spki
-                .map_err(|_| Error::Cryptography("encode a public key"))
-                .and_then(|spki| PublicKey::from_der(spki.as_ref()));
-            let pair = Pair::Ecdsa { certificates: Box::new(certificates), tokens: Box::new(tokens) };
-            Some(public.map(|public| Self { pair, public }))
-        })
+        CURVES.into_iter().find_map(|(for_certificates, _)| read(for_certificates).map(Self::from_pair))
+    }
+
+    fn from_pair(certificates: EcdsaKeyPair) -> Result<Self, Error> {
+        let spki: PublicKeyX509Der<'_> =
+            certificates.public_key().as_der().map_err(|_| Error::Cryptography("encode a public key"))?;
+        let public = PublicKey::from_der(spki.as_ref())?;
+        Ok(Self { pair: Pair::Ecdsa { certificates: Box::new(certificates), tokens: OnceLock::new() }, public })
     }
 
     fn from_rsa(pair: RsaKeyPair) -> Result<Self, Error> {
@@ -179,10 +179,24 @@ impl PrivateKey {
     /// Signs as JSON web tokens hold signatures.
     pub fn sign_token(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
         match &self.pair {
-            Pair::Ecdsa { tokens, .. } => sign_ecdsa(tokens, message),
+            Pair::Ecdsa { certificates, tokens } => {
+                let pair = tokens.get_or_init(|| for_tokens(certificates, self.algorithm()).map(Box::new));
+                sign_ecdsa(pair.as_ref().ok_or(Error::Cryptography("encode a key"))?, message)
+            }
             Pair::Rsa(pair) => sign_rsa(pair, message),
         }
     }
+}
+
+/// The same key for signatures of bare numbers.
+fn for_tokens(pair: &EcdsaKeyPair, algorithm: SignatureAlgorithm) -> Option<EcdsaKeyPair> {
+    let place = match algorithm {
+        SignatureAlgorithm::Es256 => 0,
+        SignatureAlgorithm::Es384 => 1,
+        SignatureAlgorithm::Es512 => 2,
+        SignatureAlgorithm::Rs256 => return None,
+    };
+    EcdsaKeyPair::from_pkcs8(CURVES[place].1, pair.to_pkcs8v1().ok()?.as_ref()).ok()
 }
 
 fn sign_ecdsa(pair: &EcdsaKeyPair, message: &[u8]) -> Result<Vec<u8>, Error> {

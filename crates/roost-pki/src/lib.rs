@@ -12,6 +12,7 @@ mod jwk;
 mod key;
 mod kubeconfig;
 mod pem;
+pub mod plane;
 mod public_key;
 mod request;
 mod secret;

@@ -21,6 +21,7 @@ const SERIAL_NUMBER: u64 = 5;
 /// Country, organization, unit, locality, province, street and postal code, in the order in which they are written.
 const LISTS: [u64; 7] = [6, 10, 11, 7, 8, 9, 17];
 const ORGANIZATION_PLACE: usize = 1;
+const UNIT_PLACE: usize = 2;
 
 /// Most attributes of a subject and most alternative names that are read.
 const MAX_ENTRIES: usize = 1000;
@@ -41,6 +42,23 @@ impl Subject {
         let mut subject = Self { common_name: common_name.into(), ..Self::default() };
         subject.lists[ORGANIZATION_PLACE] = organizations.into_iter().map(Into::into).collect();
         subject
+    }
+
+    /// The same subject with organizational units.
+    #[must_use]
+    pub fn with_units(mut self, units: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.lists[UNIT_PLACE] = units.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Whether both name the same, in whatever order: certificates keep the values of an attribute sorted.
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        let sorted = |subject: &Self| {
+            let mut subject = subject.clone();
+            subject.lists.iter_mut().chain([&mut subject.uids]).for_each(|list| list.sort());
+            subject
+        };
+        sorted(self) == sorted(other)
     }
 
     /// The organizations: a user's groups.

@@ -1,0 +1,7 @@
+//! The keys of a control plane over time: made, renewed, rotated, lost and found.
+
+#![expect(clippy::unwrap_used, reason = "a panic with its place is what a test wants")]
+
+mod creation;
+mod rotation;
+mod world;

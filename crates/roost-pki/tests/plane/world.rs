@@ -1,0 +1,176 @@
+//! A control plane's namespace without a cluster around it, and all that must hold in it.
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::{SignedDuration, Timestamp};
+use roost_pki::plane::{
+    AUTHORITIES, Authority, BUNDLES, CLIENT_BUNDLE, Data, Endpoint, Ends, KUBECONFIGS, LEAVES, Memory, Observed, Plan,
+    PlaneNames, Reach, TrustBundle, Wishes, leaf,
+};
+use roost_pki::{AlternativeName, Certificate, CertificateBundle};
+
+/// When every story begins.
+pub(crate) fn start() -> Timestamp {
+    "2026-11-01T12:00:00Z".parse().unwrap()
+}
+
+/// A plane with everything published.
+pub(crate) fn names() -> PlaneNames {
+    let mut names = PlaneNames::new("clusters-demo", "demo", "demo-x2x2x");
+    names.api = Some(Endpoint::new("api.demo.example.test", 31000));
+    names.service_addresses = vec!["172.31.0.1".parse().unwrap(), "fd02::1".parse().unwrap()];
+    names.advertise_address = Some("172.20.0.1".parse().unwrap());
+    names.konnectivity_host = Some("192.0.2.7".into());
+    names.oauth_host = Some("oauth.demo.example.test".into());
+    names.ignition_host = Some("ignition.demo.example.test".into());
+    names.ingress_domain = Some("apps.demo.example.test".into());
+    names
+}
+
+/// A namespace, a clock and a caller.
+pub(crate) struct World {
+    pub(crate) names: PlaneNames,
+    pub(crate) observed: Observed,
+    pub(crate) wishes: Wishes,
+    pub(crate) now: Timestamp,
+    memory: Memory,
+    /// Whether everyone was believed at the beginning, and has to be ever after.
+    pub(crate) is_whole: bool,
+}
+
+impl World {
+    pub(crate) fn new(names: PlaneNames) -> Self {
+        Self {
+            names,
+            observed: Observed::default(),
+            wishes: Wishes::default(),
+            now: start(),
+            memory: Memory::default(),
+            is_whole: false,
+        }
+    }
+
+    /// A namespace in which everything has been made.
+    pub(crate) fn made(names: PlaneNames) -> Self {
+        let mut world = Self::new(names);
+        world.settle();
+        world
+    }
+
+    pub(crate) fn plan(&mut self) -> Plan {
+        self.memory.plan(&self.names, &self.observed, &self.wishes, self.now).unwrap()
+    }
+
+    pub(crate) fn advance(&mut self, by: SignedDuration) {
+        self.now += by;
+    }
+
+    /// Carries out plans at this moment until nothing is left to do; says how many writes there were.
+    pub(crate) fn settle(&mut self) -> usize {
+        let mut writes = 0;
+        for _ in 0..10 {
+            let plan = self.plan();
+            if plan.is_empty() {
+                return writes;
+            }
+            for wave in plan.waves() {
+                for write in wave {
+                    self.observed.apply(write);
+                }
+                if self.is_whole {
+                    self.check();
+                }
+            }
+            self.is_whole = true;
+            writes += plan.writes.len();
+        }
+        panic!("plans do not end: {}", self.plan());
+    }
+
+    /// Goes from one moment that matters to the next until no rotation is under way.
+    pub(crate) fn finish_rotations(&mut self) {
+        for _ in 0..1000 {
+            self.settle();
+            let plan = self.plan();
+            if plan.progress.is_empty() {
+                return;
+            }
+            assert!(plan.next > self.now, "{plan}");
+            self.now = plan.next;
+        }
+        panic!("rotations do not end: {}", self.plan());
+    }
+
+    pub(crate) fn secret(&self, name: &str) -> &Data {
+        &self.observed.secrets[name].data
+    }
+
+    pub(crate) fn certificate(&self, secret: &str) -> Certificate {
+        let spec = leaf(secret).unwrap();
+        Certificate::from_pem(std::str::from_utf8(&self.secret(secret)[spec.files.certificate]).unwrap()).unwrap()
+    }
+
+    pub(crate) fn bundle(&self, config_map: &str) -> Option<CertificateBundle> {
+        Some(TrustBundle::read(&self.observed.config_maps.get(config_map)?.data).unwrap().0)
+    }
+
+    /// Checks that everyone who is there is believed by everyone whom they meet.
+    pub(crate) fn check(&self) {
+        for spec in LEAVES.iter().filter(|spec| self.observed.secrets.contains_key(spec.secret)) {
+            let certificate = self.certificate(spec.secret);
+            let mut bundles: Vec<CertificateBundle> = BUNDLES
+                .iter()
+                .filter(|bundle| bundle.authorities.contains(&spec.signer))
+                .filter_map(|bundle| self.bundle(bundle.config_map))
+                .collect();
+            if spec.files.trust.is_some() {
+                bundles.push(TrustBundle::read(self.secret(spec.secret)).unwrap().0);
+            }
+            if spec.signer == Authority::Ignition {
+                let text = &self.secret(AUTHORITIES[Authority::Ignition as usize].secret)["tls.crt"];
+                bundles.push(CertificateBundle::from_pem(std::str::from_utf8(text).unwrap()).unwrap());
+            }
+            for bundle in bundles {
+                self.verify(&bundle, &certificate, spec.ends, spec.secret);
+            }
+        }
+        for spec in &KUBECONFIGS {
+            if let Some(stored) = self.observed.secrets.get(&spec.secret(&self.names)) {
+                self.check_kubeconfig(std::str::from_utf8(&stored.data[spec.key]).unwrap(), spec.reach);
+            }
+        }
+    }
+
+    fn verify(&self, bundle: &CertificateBundle, certificate: &Certificate, ends: Ends, name: &str) {
+        let now = self.now;
+        if ends != Ends::Client {
+            let verified = bundle.verify_server(certificate, &[], now);
+            assert_eq!(verified, Ok(()), "{name} at {now}: {certificate:?} against {bundle:?}");
+        }
+        if ends != Ends::Server {
+            let verified = bundle.verify_client(certificate, &[], now);
+            assert_eq!(verified, Ok(()), "{name} at {now}: {certificate:?} against {bundle:?}");
+        }
+    }
+
+    fn check_kubeconfig(&self, text: &str, reach: Reach) {
+        let lines: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.trim().split_once(": ")).collect();
+        let decoded = |key: &str| String::from_utf8(STANDARD.decode(lines[key]).unwrap()).unwrap();
+        let trust = CertificateBundle::from_pem(&decoded("certificate-authority-data")).unwrap();
+        let client = Certificate::from_pem(&decoded("client-certificate-data")).unwrap();
+        let serving = match reach {
+            Reach::ServiceNetwork => "kas-server-private-crt",
+            _ => "kas-server-crt",
+        };
+        let server = self.certificate(serving);
+        self.verify(&trust, &server, Ends::Server, "kubeconfig");
+        let host = lines["server"].trim_matches('"').strip_prefix("https://").unwrap().rsplit_once(':').unwrap().0;
+        let host = AlternativeName::host(host.trim_matches(['[', ']']));
+        assert!(server.alternative_names().contains(&host), "{host} at {}", self.now);
+        if let Some(clients) = self.bundle(CLIENT_BUNDLE) {
+            self.verify(&clients, &client, Ends::Client, "kubeconfig");
+        }
+    }
+}
