@@ -78,3 +78,22 @@ pub struct KarpenterAwsConfig {
     ]))]
     pub role_arn: String,
 }
+
+/// What a node provisioner has made.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(extend("minProperties" = 1))]
+pub struct AutoNodeStatus {
+    /// How many nodes run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub node_count: Option<i32>,
+    /// How many nodes are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub node_claim_count: Option<i32>,
+    /// How many virtual processors the nodes have in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1_000_000))]
+    pub vcpus: Option<i32>,
+}

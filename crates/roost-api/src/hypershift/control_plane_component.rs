@@ -25,9 +25,11 @@ use crate::rules::conditions;
     doc = "One part of a hosted control plane, such as kube-apiserver, and how far it has come.",
     printcolumn = r#"{"name": "Version", "type": "string", "description": "Version", "jsonPath": ".status.version"}"#,
     printcolumn = r#"{"name": "Available", "type": "string", "description": "Available", "jsonPath": ".status.conditions[?(@.type==\"Available\")].status"}"#,
-    printcolumn = r#"{"name": "RolloutComplete", "type": "string", "description": "RolloutComplete", "jsonPath": ".status.conditions[?(@.type==\"RolloutComplete\")].status"}"#,
+    printcolumn = r#"{"name": "RolloutComplete", "type": "string", "description": "RolloutComplete",
+        "jsonPath": ".status.conditions[?(@.type==\"RolloutComplete\")].status"}"#,
     printcolumn = r#"{"name": "Message", "type": "string", "description": "Message", "jsonPath": ".status.conditions[?(@.type==\"Available\")].message"}"#,
-    printcolumn = r#"{"name": "RolloutCompleteMessage", "type": "string", "description": "RolloutCompleteMessage", "priority": 1, "jsonPath": ".status.conditions[?(@.type==\"RolloutComplete\")].message"}"#
+    printcolumn = r#"{"name": "RolloutCompleteMessage", "type": "string", "description": "RolloutCompleteMessage", "priority": 1,
+        "jsonPath": ".status.conditions[?(@.type==\"RolloutComplete\")].message"}"#
 )]
 pub struct ControlPlaneComponentSpec {}
 

@@ -8,8 +8,9 @@ use kube_derive::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hypershift::auto_node::AutoNode;
+use crate::hypershift::auto_node::{AutoNode, AutoNodeStatus};
 use crate::hypershift::autoscaling::ClusterAutoscaling;
+use crate::hypershift::availability::{AvailabilityPolicy, OlmCatalogPlacement};
 use crate::hypershift::capabilities::Capabilities;
 use crate::hypershift::configuration::{ClusterConfiguration, ConfigurationStatus};
 use crate::hypershift::dns::DnsSpec;
@@ -17,13 +18,13 @@ use crate::hypershift::etcd::EtcdSpec;
 use crate::hypershift::monitoring::Monitoring;
 use crate::hypershift::networking::ClusterNetworking;
 use crate::hypershift::operator_configuration::OperatorConfiguration;
-use crate::hypershift::platform::PlatformSpec;
+use crate::hypershift::platform::{PlatformSpec, PlatformStatus};
 use crate::hypershift::reference::LocalObjectReference;
+use crate::hypershift::release::{ImageContentSource, PayloadArchitecture, Release};
 use crate::hypershift::secret_encryption::SecretEncryptionSpec;
 use crate::hypershift::secret_encryption::status::SecretEncryptionStatus;
-use crate::hypershift::services::ServicePublishingStrategyMapping;
+use crate::hypershift::services::{ApiEndpoint, ServicePublishingStrategyMapping};
 use crate::hypershift::version::{ClusterVersionStatus, ControlPlaneVersionStatus};
-use crate::preserved::Preserved;
 use crate::rules::{Rule, Rules, conditions};
 
 /// What is wanted of a hosted cluster.
@@ -42,15 +43,24 @@ use crate::rules::{Rule, Rules, conditions};
     schema = "disabled",
     crates(kube_core = "kube_core"),
     doc = "A Kubernetes or OpenShift cluster whose control plane runs here.",
-    printcolumn = r#"{"name": "Version", "type": "string", "description": "Version", "jsonPath": ".status.version.history[?(@.state==\"Completed\")].version"}"#,
-    printcolumn = r#"{"name": "CP Version", "type": "string", "description": "Control Plane Version", "jsonPath": ".status.controlPlaneVersion.history[?(@.state==\"Completed\")].version"}"#,
-    printcolumn = r#"{"name": "KubeConfig", "type": "string", "description": "KubeConfig Secret", "jsonPath": ".status.kubeconfig.name"}"#,
-    printcolumn = r#"{"name": "Progress", "type": "string", "description": "Progress", "jsonPath": ".status.version.history[?(@.state!=\"\")].state"}"#,
-    printcolumn = r#"{"name": "Available", "type": "string", "description": "Available", "jsonPath": ".status.conditions[?(@.type==\"Available\")].status"}"#,
-    printcolumn = r#"{"name": "Progressing", "type": "string", "description": "Progressing", "jsonPath": ".status.conditions[?(@.type==\"Progressing\")].status"}"#,
-    printcolumn = r#"{"name": "Message", "type": "string", "description": "Message", "jsonPath": ".status.conditions[?(@.type==\"Available\")].message"}"#,
-    printcolumn = r#"{"name": "CP Progress", "type": "string", "description": "Control Plane Progress", "priority": 1, "jsonPath": ".status.controlPlaneVersion.history[0].state"}"#,
-    printcolumn = r#"{"name": "DP Progress", "type": "string", "description": "Data Plane Progress", "priority": 1, "jsonPath": ".status.version.history[0].state"}"#
+    printcolumn = r#"{"name": "Version", "type": "string", "description": "Version",
+        "jsonPath": ".status.version.history[?(@.state==\"Completed\")].version"}"#,
+    printcolumn = r#"{"name": "CP Version", "type": "string", "description": "Control Plane Version",
+        "jsonPath": ".status.controlPlaneVersion.history[?(@.state==\"Completed\")].version"}"#,
+    printcolumn = r#"{"name": "KubeConfig", "type": "string", "description": "KubeConfig Secret",
+        "jsonPath": ".status.kubeconfig.name"}"#,
+    printcolumn = r#"{"name": "Progress", "type": "string", "description": "Progress",
+        "jsonPath": ".status.version.history[?(@.state!=\"\")].state"}"#,
+    printcolumn = r#"{"name": "Available", "type": "string", "description": "Available",
+        "jsonPath": ".status.conditions[?(@.type==\"Available\")].status"}"#,
+    printcolumn = r#"{"name": "Progressing", "type": "string", "description": "Progressing",
+        "jsonPath": ".status.conditions[?(@.type==\"Progressing\")].status"}"#,
+    printcolumn = r#"{"name": "Message", "type": "string", "description": "Message",
+        "jsonPath": ".status.conditions[?(@.type==\"Available\")].message"}"#,
+    printcolumn = r#"{"name": "CP Progress", "type": "string", "description": "Control Plane Progress", "priority": 1,
+        "jsonPath": ".status.controlPlaneVersion.history[0].state"}"#,
+    printcolumn = r#"{"name": "DP Progress", "type": "string", "description": "Data Plane Progress", "priority": 1,
+        "jsonPath": ".status.version.history[0].state"}"#
 )]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
@@ -63,19 +73,28 @@ use crate::rules::{Rule, Rules, conditions};
         "Services is immutable. Changes might result in unpredictable and disruptive behavior.",
     ),
     Rule::new(
-        r#"self.platform.type != "Azure" || self.platform.?azure.azureAuthenticationConfig.azureAuthenticationConfigType.orValue("") == "WorkloadIdentities" || self.services.exists(s, s.service == "OAuthServer" && s.servicePublishingStrategy.type == "Route")"#,
+        "self.platform.type != \"Azure\" \
+         || self.platform.?azure.azureAuthenticationConfig.azureAuthenticationConfigType.orValue(\"\") == \"WorkloadIdentities\" \
+         || self.services.exists(s, s.service == \"OAuthServer\" \
+         && s.servicePublishingStrategy.type == \"Route\")",
         "Azure managed platform (ARO HCP) requires OAuthServer to use Route",
     ),
     Rule::new(
-        r#"self.platform.type != "Azure" || self.platform.?azure.azureAuthenticationConfig.azureAuthenticationConfigType.orValue("") != "WorkloadIdentities" || self.services.exists(s, s.service == "OAuthServer" && (s.servicePublishingStrategy.type == "Route" || s.servicePublishingStrategy.type == "LoadBalancer"))"#,
+        "self.platform.type != \"Azure\" \
+         || self.platform.?azure.azureAuthenticationConfig.azureAuthenticationConfigType.orValue(\"\") != \"WorkloadIdentities\" \
+         || self.services.exists(s, s.service == \"OAuthServer\" \
+         && (s.servicePublishingStrategy.type == \"Route\" \
+         || s.servicePublishingStrategy.type == \"LoadBalancer\"))",
         "Self-managed Azure requires OAuthServer to use Route or LoadBalancer",
     ),
     Rule::new(
-        r#"self.platform.type == "Azure" ? self.services.exists(s, s.service == "Konnectivity" && s.servicePublishingStrategy.type == "Route") : true"#,
+        "self.platform.type == \"Azure\" ? self.services.exists(s, s.service == \"Konnectivity\" \
+         && s.servicePublishingStrategy.type == \"Route\") : true",
         "Azure platform requires Konnectivity to use Route service publishing strategy",
     ),
     Rule::new(
-        r#"self.platform.type == "Azure" ? self.services.exists(s, s.service == "Ignition" && s.servicePublishingStrategy.type == "Route") : true"#,
+        "self.platform.type == \"Azure\" ? self.services.exists(s, s.service == \"Ignition\" \
+         && s.servicePublishingStrategy.type == \"Route\") : true",
         "Azure platform requires Ignition to use Route service publishing strategy",
     ),
     Rule::new(
@@ -83,15 +102,25 @@ use crate::rules::{Rule, Rules, conditions};
         "If serviceAccountSigningKey is set, issuerURL must be set",
     ),
     Rule::new(
-        r#"!self.services.exists(s, s.service == 'APIServer' && has(s.servicePublishingStrategy.loadBalancer) && s.servicePublishingStrategy.loadBalancer.hostname != "" && has(self.configuration) && has(self.configuration.apiServer) && has(self.configuration.apiServer.servingCerts) && has(self.configuration.apiServer.servingCerts.namedCertificates) && self.configuration.apiServer.servingCerts.namedCertificates.exists(cert, has(cert.names) && cert.names.exists(n, n == s.servicePublishingStrategy.loadBalancer.hostname)))"#,
+        "!self.services.exists(s, s.service == 'APIServer' && has(s.servicePublishingStrategy.loadBalancer) \
+         && s.servicePublishingStrategy.loadBalancer.hostname != \"\" && has(self.configuration) \
+         && has(self.configuration.apiServer) && has(self.configuration.apiServer.servingCerts) \
+         && has(self.configuration.apiServer.servingCerts.namedCertificates) \
+         && self.configuration.apiServer.servingCerts.namedCertificates.exists(cert, has(cert.names) \
+         && cert.names.exists(n, n == s.servicePublishingStrategy.loadBalancer.hostname)))",
         "APIServer loadBalancer hostname cannot be in ClusterConfiguration.apiserver.servingCerts.namedCertificates[]",
     ),
     Rule::new(
-        "!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) || !has(self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork) || !self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork || self.networking.networkType == 'Other'",
+        "!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) \
+         || !has(self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork) \
+         || !self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork \
+         || self.networking.networkType == 'Other'",
         "disableMultiNetwork can only be set to true when networkType is 'Other'",
     ),
     Rule::new(
-        "self.networking.networkType == 'OVNKubernetes' || !has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) || !has(self.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig)",
+        "self.networking.networkType == 'OVNKubernetes' || !has(self.operatorConfiguration) \
+         || !has(self.operatorConfiguration.clusterNetworkOperator) \
+         || !has(self.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig)",
         "ovnKubernetesConfig is forbidden when networkType is not OVNKubernetes",
     ),
     Rule::new(
@@ -112,14 +141,17 @@ pub struct HostedClusterSpec {
     #[schemars(length(max = 6))]
     pub services: Vec<ServicePublishingStrategyMapping>,
     /// Where the cluster's state is stored. Immutable in its kind of management.
-    #[schemars(
-        extend("default" = {"managed": {"storage": {"persistentVolume": {"size": "8Gi"}, "type": "PersistentVolume"}}, "managementType": "Managed"}),
-    )]
+    #[schemars(extend("default" = {
+        "managed": {"storage": {"persistentVolume": {"size": "8Gi"}, "type": "PersistentVolume"}},
+        "managementType": "Managed",
+    }))]
     pub etcd: EtcdSpec,
     /// The networks of the cluster.
-    #[schemars(
-        extend("default" = {"clusterNetwork": [{"cidr": "10.132.0.0/14"}], "networkType": "OVNKubernetes", "serviceNetwork": [{"cidr": "172.31.0.0/16"}]}),
-    )]
+    #[schemars(extend("default" = {
+        "clusterNetwork": [{"cidr": "10.132.0.0/14"}],
+        "networkType": "OVNKubernetes",
+        "serviceNetwork": [{"cidr": "172.31.0.0/16"}],
+    }))]
     pub networking: ClusterNetworking,
     /// The names of the cluster in DNS.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -250,7 +282,8 @@ pub struct HostedClusterSpec {
     #[schemars(length(min = 4, max = 35))]
     #[schemars(transform = Rules([
         Rule::new(
-            r"self.matches('^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}.*$') || self in ['true', 'false', 'True', 'False']",
+            "self.matches('^\\\\d{4}-\\\\d{2}-\\\\d{2}T\\\\d{2}:\\\\d{2}:\\\\d{2}.*$') \
+             || self in ['true', 'false', 'True', 'False']",
             "PausedUntil must be a date in RFC3339 format or 'True', 'true', 'False' or 'false'",
         ),
     ]))]
@@ -307,112 +340,4 @@ pub struct HostedClusterStatus {
     /// Which key encrypts Secrets, and the way to the next.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_encryption: Option<SecretEncryptionStatus>,
-}
-
-/// Where the catalogs of operators run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum OlmCatalogPlacement {
-    /// Beside the control plane.
-    #[default]
-    #[serde(rename = "management")]
-    Management,
-    /// On the nodes of the hosted cluster.
-    #[serde(rename = "guest")]
-    Guest,
-}
-
-/// Whether something survives the loss of a machine.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum AvailabilityPolicy {
-    /// Several replicas, spread over machines and zones.
-    #[default]
-    HighlyAvailable,
-    /// One replica.
-    SingleReplica,
-}
-
-/// Where else the images of a registry can be pulled from.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ImageContentSource {
-    /// The repository as image references name it.
-    #[schemars(length(max = 255))]
-    pub source: String,
-    /// Repositories with the same images, tried in this order before the source.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 255), inner(length(max = 255)), extend("x-kubernetes-list-type" = "set"))]
-    pub mirrors: Vec<String>,
-}
-
-/// The processor architectures of a release.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum PayloadArchitecture {
-    /// Several.
-    Multi,
-    /// 64-bit ARM.
-    #[serde(rename = "ARM64")]
-    Arm64,
-    /// 64-bit x86.
-    #[serde(rename = "AMD64")]
-    Amd64,
-    /// 64-bit POWER, little endian.
-    #[serde(rename = "PPC64LE")]
-    Ppc64le,
-    /// IBM Z.
-    #[serde(rename = "S390X")]
-    S390x,
-}
-
-/// Where an API server is reached.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ApiEndpoint {
-    /// A host name or an IP address.
-    #[schemars(length(max = 255))]
-    pub host: String,
-    /// A TCP port.
-    pub port: i32,
-}
-
-/// What is observed of the platform.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct PlatformStatus {
-    /// Of AWS; kept as it was written.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub aws: Option<Preserved>,
-}
-
-/// What a node provisioner has made.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-#[schemars(extend("minProperties" = 1))]
-pub struct AutoNodeStatus {
-    /// How many nodes run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
-    pub node_count: Option<i32>,
-    /// How many nodes are asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0))]
-    pub node_claim_count: Option<i32>,
-    /// How many virtual processors the nodes have in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 0, max = 1_000_000))]
-    pub vcpus: Option<i32>,
-}
-
-/// A release of Kubernetes or OpenShift.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Release {
-    /// The pull specification of the release.
-    #[schemars(length(min = 1, max = 253))]
-    #[schemars(transform = Rules([
-        Rule::new(
-            r"self.matches('^(\\w+\\S+)$')",
-            "Image must start with a word character (letters, digits, or underscores) and contain no white spaces",
-        ),
-    ]))]
-    pub image: String,
 }

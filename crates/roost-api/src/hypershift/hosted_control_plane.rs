@@ -8,23 +8,22 @@ use kube_derive::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hypershift::auto_node::AutoNode;
+use crate::hypershift::auto_node::{AutoNode, AutoNodeStatus};
 use crate::hypershift::autoscaling::ClusterAutoscaling;
+use crate::hypershift::availability::{AvailabilityPolicy, OlmCatalogPlacement};
 use crate::hypershift::capabilities::Capabilities;
 use crate::hypershift::configuration::{ClusterConfiguration, ConfigurationStatus};
 use crate::hypershift::dns::DnsSpec;
 use crate::hypershift::etcd::EtcdSpec;
-use crate::hypershift::hosted_cluster::{
-    ApiEndpoint, AutoNodeStatus, AvailabilityPolicy, ImageContentSource, OlmCatalogPlacement, PlatformStatus,
-};
 use crate::hypershift::monitoring::Monitoring;
 use crate::hypershift::networking::ClusterNetworking;
 use crate::hypershift::operator_configuration::OperatorConfiguration;
-use crate::hypershift::platform::PlatformSpec;
+use crate::hypershift::platform::{PlatformSpec, PlatformStatus};
 use crate::hypershift::reference::{KubeconfigSecretReference, LocalObjectReference};
+use crate::hypershift::release::ImageContentSource;
 use crate::hypershift::secret_encryption::SecretEncryptionSpec;
 use crate::hypershift::secret_encryption::status::SecretEncryptionStatus;
-use crate::hypershift::services::ServicePublishingStrategyMapping;
+use crate::hypershift::services::{ApiEndpoint, ServicePublishingStrategyMapping};
 use crate::hypershift::version::{ClusterVersionStatus, ControlPlaneVersionStatus};
 use crate::rules::{Rule, Rules, any_width, conditions};
 
@@ -53,7 +52,10 @@ use crate::rules::{Rule, Rules, any_width, conditions};
         "spec.services in body should have at least 4 items or 3 for IBMCloud",
     ),
     Rule::new(
-        "!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) || !has(self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork) || !self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork || self.networking.networkType == 'Other'",
+        "!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) \
+         || !has(self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork) \
+         || !self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork \
+         || self.networking.networkType == 'Other'",
         "disableMultiNetwork can only be set to true when networkType is 'Other'",
     ),
     Rule::new(

@@ -7,6 +7,7 @@ use crate::rules::Rule;
 
 pub mod auto_node;
 pub mod autoscaling;
+pub mod availability;
 pub mod capabilities;
 pub mod conditions;
 pub mod configuration;
@@ -23,17 +24,68 @@ pub mod node_pool;
 pub mod operator_configuration;
 pub mod platform;
 pub mod reference;
+pub mod release;
 pub mod secret_encryption;
 pub mod services;
 pub mod version;
 
+pub use auto_node::{
+    AutoNode, AutoNodeStatus, KarpenterAwsConfig, KarpenterConfig, KarpenterPlatform, Provisioner, ProvisionerConfig,
+};
+pub use autoscaling::{ClusterAutoscaling, Expander, ScaleDown, ScalingDirection};
+pub use availability::{AvailabilityPolicy, OlmCatalogPlacement};
+pub use capabilities::{Capabilities, Capability};
+pub use configuration::{ClusterConfiguration, ConfigurationStatus};
 pub use control_plane_component::{
     ComponentResource, ControlPlaneComponent, ControlPlaneComponentSpec, ControlPlaneComponentStatus,
 };
+pub use dns::DnsSpec;
+pub use etcd::{
+    EtcdManagementType, EtcdPersistentVolume, EtcdSpec, EtcdStorageType, EtcdTls, ManagedEtcdSpec, ManagedEtcdStorage,
+    UnmanagedEtcdSpec,
+};
 pub use hosted_cluster::{HostedCluster, HostedClusterSpec, HostedClusterStatus};
 pub use hosted_control_plane::{HostedControlPlane, HostedControlPlaneSpec, HostedControlPlaneStatus};
-pub use node_pool::status::{NodePoolCondition, NodePoolStatus};
-pub use node_pool::{NodePool, NodePoolSpec};
+pub use kubevirt::{
+    KubeVirtCredentials, KubeVirtManualStorage, KubeVirtPlatformSpec, KubeVirtStorageDriver, KubeVirtStorageDriverType,
+    StorageClassMapping, VolumeSnapshotClassMapping,
+};
+pub use monitoring::{MetricsForwarding, MetricsForwardingMode, MetricsSet, Monitoring};
+pub use networking::{
+    ApiServerNetworking, ClusterNetworkEntry, ClusterNetworking, MachineNetworkEntry, NetworkType, NodeCidrAllocation,
+    ServiceNetworkEntry,
+};
+pub use node_pool::kubevirt::{
+    KubeVirtCachingStrategy, KubeVirtCachingStrategyType, KubeVirtCompute, KubeVirtDiskImage, KubeVirtHostDevice,
+    KubeVirtNetwork, KubeVirtNodePoolPlatform, KubeVirtPersistentVolume, KubeVirtQosClass, KubeVirtRootVolume,
+    KubeVirtVolumeType, Multiqueue, PersistentVolumeAccessMode, PersistentVolumeMode,
+};
+pub use node_pool::management::{
+    InPlaceUpgrade, NodePoolManagement, ReplaceStrategy, ReplaceUpgrade, RollingUpdate, UpgradeType,
+};
+pub use node_pool::platform::{AgentNodePoolPlatform, NodePoolPlatform};
+pub use node_pool::status::{
+    KubeVirtNodePoolStatus, NodePoolCondition, NodePoolPlatformStatus, NodePoolStatus, NodeVersion, NodesInfo,
+};
+pub use node_pool::{Architecture, NodePool, NodePoolAutoscaling, NodePoolSpec, NodePoolTaint, TaintEffect};
+pub use operator_configuration::{ClusterNetworkOperatorSpec, IngressOperatorSpec, OperatorConfiguration};
+pub use platform::{AgentPlatformSpec, PlatformSpec, PlatformStatus, PlatformType};
+pub use reference::{ConfigMapNameReference, KubeconfigSecretReference, LocalObjectReference, SecretNameReference};
+pub use release::{ImageContentSource, PayloadArchitecture, Release};
+pub use secret_encryption::status::{
+    AescbcKeyStatus, EncryptionKeyFingerprint, EncryptionKeyStatus, EncryptionMigration, EncryptionMigrationState,
+    EncryptionProvider, EncryptionSecretReference, SecretEncryptionStatus,
+};
+pub use secret_encryption::{AescbcSpec, SecretEncryptionSpec, SecretEncryptionType};
+pub use services::{
+    ApiEndpoint, LoadBalancerPublishing, NodePortPublishing, PublishingStrategyType, RoutePublishing,
+    ServicePublishingStrategy, ServicePublishingStrategyMapping, ServiceType,
+};
+pub use version::{
+    ClusterCondition, ClusterConditionType, ClusterVersionStatus, ConditionalUpdate, ConditionalUpdateRisk,
+    ControlPlaneUpdateHistory, ControlPlaneVersionStatus, PromqlClusterCondition, ReleaseUpdate, UpdateHistory,
+    UpdateState,
+};
 
 /// The API group of these kinds.
 pub const GROUP: &str = "hypershift.openshift.io";

@@ -10,7 +10,12 @@ use crate::rules::{ItemRules, Rule, Rules};
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
     Rule::new(
-        "(!has(self.machineNetwork) && self.clusterNetwork.all(c, self.serviceNetwork.all(s, c.cidr != s.cidr)) || (has(self.machineNetwork) && (self.machineNetwork.all(m, self.clusterNetwork.all(c, m.cidr != c.cidr)) && self.machineNetwork.all(m, self.serviceNetwork.all(s, m.cidr != s.cidr)) && self.clusterNetwork.all(c, self.serviceNetwork.all(s, c.cidr != s.cidr)))))",
+        "(!has(self.machineNetwork) \
+         && self.clusterNetwork.all(c, self.serviceNetwork.all(s, c.cidr != s.cidr)) \
+         || (has(self.machineNetwork) \
+         && (self.machineNetwork.all(m, self.clusterNetwork.all(c, m.cidr != c.cidr)) \
+         && self.machineNetwork.all(m, self.serviceNetwork.all(s, m.cidr != s.cidr)) \
+         && self.clusterNetwork.all(c, self.serviceNetwork.all(s, c.cidr != s.cidr)))))",
         "CIDR ranges in machineNetwork, clusterNetwork, and serviceNetwork must be unique and non-overlapping",
     ),
     Rule::new(
@@ -82,7 +87,8 @@ pub struct ApiServerNetworking {
     #[schemars(length(max = 500), inner(length(max = 43)), extend("x-kubernetes-list-type" = "set"))]
     #[schemars(transform = ItemRules([
         Rule::new(
-            r"self.matches('^((\\d{1,3}\\.){3}\\d{1,3}/\\d{1,2})$') || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
+            "self.matches('^((\\\\d{1,3}\\\\.){3}\\\\d{1,3}/\\\\d{1,2})$') \
+             || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
             "cidr must be a valid IPv4 or IPv6 CIDR notation (e.g., 192.168.1.0/24 or 2001:db8::/64)",
         ),
     ]))]
@@ -97,7 +103,8 @@ pub struct ClusterNetworkEntry {
     #[schemars(length(max = 43))]
     #[schemars(transform = Rules([
         Rule::new(
-            r"self.matches('^((\\d{1,3}\\.){3}\\d{1,3}/\\d{1,2})$') || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
+            "self.matches('^((\\\\d{1,3}\\\\.){3}\\\\d{1,3}/\\\\d{1,2})$') \
+             || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
             "cidr must be a valid IPv4 or IPv6 CIDR notation (e.g., 192.168.1.0/24 or 2001:db8::/64)",
         ),
     ]))]
@@ -115,7 +122,8 @@ pub struct MachineNetworkEntry {
     #[schemars(length(max = 43))]
     #[schemars(transform = Rules([
         Rule::new(
-            r"self.matches('^((\\d{1,3}\\.){3}\\d{1,3}/\\d{1,2})$') || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
+            "self.matches('^((\\\\d{1,3}\\\\.){3}\\\\d{1,3}/\\\\d{1,2})$') \
+             || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
             "cidr must be a valid IPv4 or IPv6 CIDR notation (e.g., 192.168.1.0/24 or 2001:db8::/64)",
         ),
     ]))]
@@ -130,7 +138,8 @@ pub struct ServiceNetworkEntry {
     #[schemars(length(max = 43))]
     #[schemars(transform = Rules([
         Rule::new(
-            r"self.matches('^((\\d{1,3}\\.){3}\\d{1,3}/\\d{1,2})$') || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
+            "self.matches('^((\\\\d{1,3}\\\\.){3}\\\\d{1,3}/\\\\d{1,2})$') \
+             || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
             "cidr must be a valid IPv4 or IPv6 CIDR notation (e.g., 192.168.1.0/24 or 2001:db8::/64)",
         ),
     ]))]

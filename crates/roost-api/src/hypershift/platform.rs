@@ -66,3 +66,12 @@ pub struct AgentPlatformSpec {
     #[schemars(length(max = 63))]
     pub agent_namespace: String,
 }
+
+/// What is observed of the platform.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PlatformStatus {
+    /// Of AWS; kept as it was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aws: Option<Preserved>,
+}

@@ -1,4 +1,4 @@
-//! How the services of a hosted control plane are published.
+//! How the services of a hosted control plane are published, and where they are reached.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,7 +114,9 @@ pub struct NodePortPublishing {
     #[schemars(length(min = 1, max = 253))]
     #[schemars(transform = Rules([
         Rule::new(
-            r"self.matches('^(([a-zA-Z0-9][-a-zA-Z0-9]*\\.)+[a-zA-Z]{2,}|localhost)$') || self.matches('^((\\d{1,3}\\.){3}\\d{1,3})$') || self.matches('^(([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,7}:|([0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,5}(:[0-9a-fA-F]{1,4}){1,2}|([0-9a-fA-F]{1,4}:){1,4}(:[0-9a-fA-F]{1,4}){1,3}|([0-9a-fA-F]{1,4}:){1,3}(:[0-9a-fA-F]{1,4}){1,4}|([0-9a-fA-F]{1,4}:){1,2}(:[0-9a-fA-F]{1,4}){1,5}|[0-9a-fA-F]{1,4}:((:[0-9a-fA-F]{1,4}){1,6})|:((:[0-9a-fA-F]{1,4}){1,7}|:))$')",
+            "self.matches('^(([a-zA-Z0-9][-a-zA-Z0-9]*\\\\.)+[a-zA-Z]{2,}|localhost)$') \
+             || self.matches('^((\\\\d{1,3}\\\\.){3}\\\\d{1,3})$') \
+             || self.matches('^(([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,7}:|([0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,5}(:[0-9a-fA-F]{1,4}){1,2}|([0-9a-fA-F]{1,4}:){1,4}(:[0-9a-fA-F]{1,4}){1,3}|([0-9a-fA-F]{1,4}:){1,3}(:[0-9a-fA-F]{1,4}){1,4}|([0-9a-fA-F]{1,4}:){1,2}(:[0-9a-fA-F]{1,4}){1,5}|[0-9a-fA-F]{1,4}:((:[0-9a-fA-F]{1,4}){1,6})|:((:[0-9a-fA-F]{1,4}){1,7}|:))$')",
             "address must be a valid hostname, IPv4, or IPv6 address",
         ),
     ]))]
@@ -138,4 +140,15 @@ pub struct RoutePublishing {
         ),
     ]))]
     pub hostname: Option<String>,
+}
+
+/// Where an API server is reached.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApiEndpoint {
+    /// A host name or an IP address.
+    #[schemars(length(max = 255))]
+    pub host: String,
+    /// A TCP port.
+    pub port: i32,
 }

@@ -3,17 +3,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hypershift::configuration::api_server::ApiServerConfiguration;
-use crate::hypershift::configuration::authentication::{AuthenticationConfiguration, AuthenticationStatus};
-use crate::hypershift::configuration::feature_gate::FeatureGateConfiguration;
-use crate::hypershift::configuration::image::ImageConfiguration;
-use crate::hypershift::configuration::ingress::IngressConfiguration;
-use crate::hypershift::configuration::network::NetworkConfiguration;
-use crate::hypershift::configuration::oauth::OauthConfiguration;
-use crate::hypershift::configuration::operator_hub::OperatorHubConfiguration;
-use crate::hypershift::configuration::proxy::ProxyConfiguration;
-use crate::hypershift::configuration::scheduler::SchedulerConfiguration;
-
 pub mod api_server;
 pub mod authentication;
 pub mod feature_gate;
@@ -26,6 +15,41 @@ pub mod oidc;
 pub mod operator_hub;
 pub mod proxy;
 pub mod scheduler;
+
+pub use api_server::{
+    ApiServerConfiguration, ApiServerEncryption, ApiServerEncryptionType, ApiServerServingCertificates, Audit,
+    AuditCustomRule, AuditProfile, CustomTlsProfile, NamedCertificate, PredefinedTlsProfile, TlsProfileType,
+    TlsSecurityProfile, TlsVersion,
+};
+pub use authentication::{
+    AuthenticationConfiguration, AuthenticationStatus, AuthenticationType, DeprecatedWebhookTokenAuthenticator,
+    OidcClientReference, OidcClientStatus, WebhookTokenAuthenticator,
+};
+pub use feature_gate::{CustomFeatureGates, FeatureGateConfiguration, FeatureSet};
+pub use identity_provider::{
+    BasicAuthIdentityProvider, GithubIdentityProvider, GitlabIdentityProvider, GoogleIdentityProvider,
+    HtpasswdIdentityProvider, IdentityProvider, KeystoneIdentityProvider, LdapAttributeMapping, LdapIdentityProvider,
+    OpenIdClaims, OpenIdIdentityProvider, RequestHeaderIdentityProvider,
+};
+pub use image::{ImageConfiguration, RegistryLocation, RegistrySources};
+pub use ingress::{
+    AwsIngress, AwsIngressType, ComponentRoute, IncludeSubDomainsPolicy, IngressConfiguration, IngressLoadBalancer,
+    IngressPlatform, IngressPlatformType, MaxAgePolicy, PreloadPolicy, RequiredHstsPolicy,
+};
+pub use network::{
+    ExternalIpConfiguration, ExternalIpPolicy, NetworkConfiguration, NetworkConfigurationEntry, NetworkDiagnostics,
+    NetworkDiagnosticsMode, NetworkDiagnosticsPlacement,
+};
+pub use oauth::{OauthConfiguration, OauthTemplates, TokenConfiguration};
+pub use oidc::{
+    ExtraMapping, GroupsClaimMapping, OidcClientConfiguration, OidcProvider, TokenClaimMappings,
+    TokenClaimValidationCelRule, TokenClaimValidationRule, TokenClaimValidationRuleType, TokenIssuer,
+    TokenRequiredClaim, TokenUserValidationRule, UidClaimMapping, UsernameClaimMapping, UsernamePrefix,
+    UsernamePrefixPolicy,
+};
+pub use operator_hub::{HubSource, OperatorHubConfiguration};
+pub use proxy::ProxyConfiguration;
+pub use scheduler::{DynamicResourceAllocation, ProfileCustomizations, SchedulerConfiguration, SchedulerProfile};
 
 /// Configuration objects of OpenShift, by kind.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -13,7 +13,9 @@ use crate::rules::{Rule, Rules};
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
     Rule::new(
-        "!has(self.networkDiagnostics) || !has(self.networkDiagnostics.mode) || self.networkDiagnostics.mode!='Disabled' || !has(self.networkDiagnostics.sourcePlacement) && !has(self.networkDiagnostics.targetPlacement)",
+        "!has(self.networkDiagnostics) || !has(self.networkDiagnostics.mode) \
+         || self.networkDiagnostics.mode!='Disabled' || !has(self.networkDiagnostics.sourcePlacement) \
+         && !has(self.networkDiagnostics.targetPlacement)",
         "cannot set networkDiagnostics.sourcePlacement and networkDiagnostics.targetPlacement when networkDiagnostics.mode is Disabled",
     ),
 ]))]

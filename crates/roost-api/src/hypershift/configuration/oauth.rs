@@ -12,7 +12,8 @@ use crate::rules::{Rule, Rules};
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
     Rule::new(
-        "!has(self.tokenConfig) || !has(self.tokenConfig.accessTokenInactivityTimeout) || duration(self.tokenConfig.accessTokenInactivityTimeout).getSeconds() >= 300",
+        "!has(self.tokenConfig) || !has(self.tokenConfig.accessTokenInactivityTimeout) \
+         || duration(self.tokenConfig.accessTokenInactivityTimeout).getSeconds() >= 300",
         "spec.configuration.oauth.tokenConfig.accessTokenInactivityTimeout minimum acceptable token timeout value is 300 seconds",
     ),
 ]))]

@@ -166,11 +166,13 @@ pub struct UidClaimMapping {
         "precisely one of claim or expression must be set",
     ),
     Rule::new(
-        "has(self.expression) && size(self.expression) > 0 ? !has(self.prefixPolicy) || self.prefixPolicy != 'Prefix' : true",
+        "has(self.expression) && size(self.expression) > 0 ? !has(self.prefixPolicy) \
+         || self.prefixPolicy != 'Prefix' : true",
         "prefixPolicy must not be set to 'Prefix' when expression is set",
     ),
     Rule::new(
-        "has(self.prefixPolicy) && self.prefixPolicy == 'Prefix' ? (has(self.prefix) && size(self.prefix.prefixString) > 0) : !has(self.prefix)",
+        "has(self.prefixPolicy) && self.prefixPolicy == 'Prefix' ? (has(self.prefix) \
+         && size(self.prefix.prefixString) > 0) : !has(self.prefix)",
         "prefix must be set if prefixPolicy is 'Prefix', but must remain unset otherwise",
     ),
 ]))]
@@ -275,7 +277,8 @@ pub struct TokenRequiredClaim {
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
     Rule::new(
-        r#"self.?discoveryURL.orValue("").size() > 0 ? (self.issuerURL.size() == 0 || self.discoveryURL.find('^.+[^/]') != self.issuerURL.find('^.+[^/]')) : true"#,
+        "self.?discoveryURL.orValue(\"\").size() > 0 ? (self.issuerURL.size() == 0 \
+         || self.discoveryURL.find('^.+[^/]') != self.issuerURL.find('^.+[^/]')) : true",
         "discoveryURL must be different from issuerURL",
     ),
 ]))]

@@ -21,9 +21,10 @@ pub struct NodePoolManagement {
     pub upgrade_type: UpgradeType,
     /// Settings for nodes that are replaced. Only if the type is Replace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(
-        extend("default" = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}, "strategy": "RollingUpdate"}),
-    )]
+    #[schemars(extend("default" = {
+        "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0},
+        "strategy": "RollingUpdate",
+    }))]
     pub replace: Option<ReplaceUpgrade>,
     /// Settings for nodes that are changed in place. Only if the type is `InPlace`.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -6,11 +6,11 @@ use kube_derive::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hypershift::hosted_cluster::Release;
 use crate::hypershift::node_pool::management::NodePoolManagement;
 use crate::hypershift::node_pool::platform::NodePoolPlatform;
 use crate::hypershift::node_pool::status::NodePoolStatus;
 use crate::hypershift::reference::LocalObjectReference;
+use crate::hypershift::release::Release;
 use crate::rules::{Rule, Rules};
 
 pub mod kubevirt;
@@ -35,31 +35,43 @@ pub mod status;
     crates(kube_core = "kube_core"),
     doc = "Nodes of one hosted cluster that are alike.",
     scale(spec_replicas_path = ".spec.replicas", status_replicas_path = ".status.replicas"),
-    printcolumn = r#"{"name": "Cluster", "type": "string", "description": "Cluster", "jsonPath": ".spec.clusterName"}"#,
-    printcolumn = r#"{"name": "Desired Nodes", "type": "integer", "description": "Desired Nodes", "jsonPath": ".spec.replicas"}"#,
-    printcolumn = r#"{"name": "Current Nodes", "type": "integer", "description": "Available Nodes", "jsonPath": ".status.replicas"}"#,
-    printcolumn = r#"{"name": "Autoscaling", "type": "string", "description": "Autoscaling Enabled", "jsonPath": ".status.conditions[?(@.type==\"AutoscalingEnabled\")].status"}"#,
-    printcolumn = r#"{"name": "Autorepair", "type": "string", "description": "Node Autorepair Enabled", "jsonPath": ".status.conditions[?(@.type==\"AutorepairEnabled\")].status"}"#,
-    printcolumn = r#"{"name": "Version", "type": "string", "description": "Current version", "jsonPath": ".status.version"}"#,
-    printcolumn = r#"{"name": "UpdatingVersion", "type": "string", "description": "UpdatingVersion in progress", "jsonPath": ".status.conditions[?(@.type==\"UpdatingVersion\")].status"}"#,
-    printcolumn = r#"{"name": "UpdatingConfig", "type": "string", "description": "UpdatingConfig in progress", "jsonPath": ".status.conditions[?(@.type==\"UpdatingConfig\")].status"}"#,
-    printcolumn = r#"{"name": "Message", "type": "string", "description": "Message", "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"}"#
+    printcolumn = r#"{"name": "Cluster", "type": "string", "description": "Cluster",
+        "jsonPath": ".spec.clusterName"}"#,
+    printcolumn = r#"{"name": "Desired Nodes", "type": "integer", "description": "Desired Nodes",
+        "jsonPath": ".spec.replicas"}"#,
+    printcolumn = r#"{"name": "Current Nodes", "type": "integer", "description": "Available Nodes",
+        "jsonPath": ".status.replicas"}"#,
+    printcolumn = r#"{"name": "Autoscaling", "type": "string", "description": "Autoscaling Enabled",
+        "jsonPath": ".status.conditions[?(@.type==\"AutoscalingEnabled\")].status"}"#,
+    printcolumn = r#"{"name": "Autorepair", "type": "string", "description": "Node Autorepair Enabled",
+        "jsonPath": ".status.conditions[?(@.type==\"AutorepairEnabled\")].status"}"#,
+    printcolumn = r#"{"name": "Version", "type": "string", "description": "Current version",
+        "jsonPath": ".status.version"}"#,
+    printcolumn = r#"{"name": "UpdatingVersion", "type": "string", "description": "UpdatingVersion in progress",
+        "jsonPath": ".status.conditions[?(@.type==\"UpdatingVersion\")].status"}"#,
+    printcolumn = r#"{"name": "UpdatingConfig", "type": "string", "description": "UpdatingConfig in progress",
+        "jsonPath": ".status.conditions[?(@.type==\"UpdatingConfig\")].status"}"#,
+    printcolumn = r#"{"name": "Message", "type": "string", "description": "Message",
+        "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"}"#
 )]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
     Rule::new("!has(oldSelf.arch) || has(self.arch)", "Arch is required once set"),
     Rule::new(
-        "self.arch != 'arm64' || has(self.platform.aws) || has(self.platform.azure) || has(self.platform.agent) || self.platform.type == 'GCP' || self.platform.type == 'None'",
+        "self.arch != 'arm64' || has(self.platform.aws) || has(self.platform.azure) \
+         || has(self.platform.agent) || self.platform.type == 'GCP' || self.platform.type == 'None'",
         "Setting Arch to arm64 is only supported for AWS, Azure, Agent, GCP and None",
     ),
     Rule::new("!has(self.replicas) || !has(self.autoScaling)", "Both replicas or autoScaling should not be set"),
     Rule::new("self.arch != 's390x' || has(self.platform.kubevirt)", "s390x is only supported on KubeVirt platform"),
     Rule::new(
-        "!has(self.platform.aws) || !has(self.platform.aws.imageType) || self.platform.aws.imageType != 'Windows' || self.arch == 'amd64'",
+        "!has(self.platform.aws) || !has(self.platform.aws.imageType) \
+         || self.platform.aws.imageType != 'Windows' || self.arch == 'amd64'",
         "ImageType 'Windows' requires arch 'amd64' (AWS only)",
     ),
     Rule::new(
-        "!has(self.autoScaling) || self.autoScaling.min > 0 || self.platform.type == 'AWS' || self.platform.type == 'Azure'",
+        "!has(self.autoScaling) || self.autoScaling.min > 0 || self.platform.type == 'AWS' \
+         || self.platform.type == 'Azure'",
         "Scale-from-zero (autoScaling.min=0) is currently only supported for AWS and Azure platforms",
     ),
 ]))]
@@ -117,7 +129,8 @@ pub struct NodePoolSpec {
     #[schemars(length(min = 1, max = 35))]
     #[schemars(transform = Rules([
         Rule::new(
-            r"self.matches('^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}.*$') || self in ['true', 'false', 'True', 'False']",
+            "self.matches('^\\\\d{4}-\\\\d{2}-\\\\d{2}T\\\\d{2}:\\\\d{2}:\\\\d{2}.*$') \
+             || self in ['true', 'false', 'True', 'False']",
             "PausedUntil must be a date in RFC3339 format or 'True', 'true', 'False' or 'false'",
         ),
     ]))]

@@ -101,11 +101,15 @@ pub struct PrivateStrategy {
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
     Rule::new(
-        "!has(self.scope) || self.scope != 'Internal' || !has(self.providerParameters) || !has(self.providerParameters.aws) || !has(self.providerParameters.aws.networkLoadBalancer) || !has(self.providerParameters.aws.networkLoadBalancer.eipAllocations)",
+        "!has(self.scope) || self.scope != 'Internal' || !has(self.providerParameters) \
+         || !has(self.providerParameters.aws) || !has(self.providerParameters.aws.networkLoadBalancer) \
+         || !has(self.providerParameters.aws.networkLoadBalancer.eipAllocations)",
         "eipAllocations are forbidden when the scope is Internal.",
     ),
     Rule::new(
-        r#"!has(self.scope) || self.scope != 'Internal' || !has(self.providerParameters) || !has(self.providerParameters.openstack) || !has(self.providerParameters.openstack.floatingIP) || self.providerParameters.openstack.floatingIP == """#,
+        "!has(self.scope) || self.scope != 'Internal' || !has(self.providerParameters) \
+         || !has(self.providerParameters.openstack) || !has(self.providerParameters.openstack.floatingIP) \
+         || self.providerParameters.openstack.floatingIP == \"\"",
         "cannot specify a floating ip when scope is internal",
     ),
 ]))]

@@ -137,15 +137,18 @@ pub struct AwsSubnets {
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
     Rule::new(
-        "has(self.subnets) && has(self.subnets.ids) && has(self.subnets.names) && has(self.eipAllocations) ? size(self.subnets.ids + self.subnets.names) == size(self.eipAllocations) : true",
+        "has(self.subnets) && has(self.subnets.ids) && has(self.subnets.names) && has(self.eipAllocations) \
+         ? size(self.subnets.ids + self.subnets.names) == size(self.eipAllocations) : true",
         "number of subnets must be equal to number of eipAllocations",
     ),
     Rule::new(
-        "has(self.subnets) && has(self.subnets.ids) && !has(self.subnets.names) && has(self.eipAllocations) ? size(self.subnets.ids) == size(self.eipAllocations) : true",
+        "has(self.subnets) && has(self.subnets.ids) && !has(self.subnets.names) && has(self.eipAllocations) \
+         ? size(self.subnets.ids) == size(self.eipAllocations) : true",
         "number of subnets must be equal to number of eipAllocations",
     ),
     Rule::new(
-        "has(self.subnets) && has(self.subnets.names) && !has(self.subnets.ids) && has(self.eipAllocations) ? size(self.subnets.names) == size(self.eipAllocations) : true",
+        "has(self.subnets) && has(self.subnets.names) && !has(self.subnets.ids) && has(self.eipAllocations) \
+         ? size(self.subnets.names) == size(self.eipAllocations) : true",
         "number of subnets must be equal to number of eipAllocations",
     ),
 ]))]

@@ -3,13 +3,22 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::hypershift::operator_configuration::ingress::EndpointPublishingStrategy;
-use crate::hypershift::operator_configuration::ovn_kubernetes::OvnKubernetesConfig;
 use crate::rules::{Rule, Rules};
 
 pub mod ingress;
 pub mod load_balancer;
 pub mod ovn_kubernetes;
+
+pub use ingress::{
+    DnsManagementPolicy, EndpointPublishingStrategy, EndpointPublishingType, HostNetworkStrategy, IngressProtocol,
+    LoadBalancerScope, LoadBalancerStrategy, NodePortStrategy, PrivateStrategy,
+};
+pub use load_balancer::{
+    AwsClassicLoadBalancerParameters, AwsLoadBalancerParameters, AwsLoadBalancerType, AwsNetworkLoadBalancerParameters,
+    AwsNetworkLoadBalancerProtocol, AwsSubnets, GcpClientAccess, GcpLoadBalancerParameters, IbmLoadBalancerParameters,
+    LoadBalancerProvider, OpenStackLoadBalancerParameters, ProviderLoadBalancerParameters,
+};
+pub use ovn_kubernetes::{OvnIpv4Config, OvnIpv6Config, OvnKubernetesConfig};
 
 /// Settings of the operators inside a hosted cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -11,21 +11,25 @@ use crate::rules::{Rule, Rules};
 #[schemars(extend("minProperties" = 1))]
 #[schemars(transform = Rules([
     Rule::new(
-        "!has(self.ipv4) || !has(self.ipv4.internalJoinSubnet) || !has(self.ipv4.internalTransitSwitchSubnet) || self.ipv4.internalJoinSubnet != self.ipv4.internalTransitSwitchSubnet",
+        "!has(self.ipv4) || !has(self.ipv4.internalJoinSubnet) || !has(self.ipv4.internalTransitSwitchSubnet) \
+         || self.ipv4.internalJoinSubnet != self.ipv4.internalTransitSwitchSubnet",
         "internalJoinSubnet and internalTransitSwitchSubnet must not be the same",
     ),
     Rule::new(
-        "!has(self.ipv6) || !has(self.ipv6.internalJoinSubnet) || !has(self.ipv6.internalTransitSwitchSubnet) || self.ipv6.internalJoinSubnet != self.ipv6.internalTransitSwitchSubnet",
+        "!has(self.ipv6) || !has(self.ipv6.internalJoinSubnet) || !has(self.ipv6.internalTransitSwitchSubnet) \
+         || self.ipv6.internalJoinSubnet != self.ipv6.internalTransitSwitchSubnet",
         "ipv6 internalJoinSubnet and internalTransitSwitchSubnet must not be the same",
     ),
     Rule::new("!has(oldSelf.mtu) || has(self.mtu)", "mtu is immutable once set and cannot be removed"),
     Rule::new("!has(oldSelf.ipv6) || has(self.ipv6)", "ipv6 is immutable once set and cannot be removed"),
     Rule::new(
-        "!has(oldSelf.ipv6) || !has(oldSelf.ipv6.internalJoinSubnet) || (has(self.ipv6) && has(self.ipv6.internalJoinSubnet))",
+        "!has(oldSelf.ipv6) || !has(oldSelf.ipv6.internalJoinSubnet) || (has(self.ipv6) \
+         && has(self.ipv6.internalJoinSubnet))",
         "ipv6.internalJoinSubnet cannot be removed once set",
     ),
     Rule::new(
-        "!has(oldSelf.ipv6) || !has(oldSelf.ipv6.internalTransitSwitchSubnet) || (has(self.ipv6) && has(self.ipv6.internalTransitSwitchSubnet))",
+        "!has(oldSelf.ipv6) || !has(oldSelf.ipv6.internalTransitSwitchSubnet) || (has(self.ipv6) \
+         && has(self.ipv6.internalTransitSwitchSubnet))",
         "ipv6.internalTransitSwitchSubnet cannot be removed once set",
     ),
     Rule::new(
@@ -86,7 +90,8 @@ pub struct OvnIpv4Config {
     #[schemars(length(min = 9, max = 18))]
     #[schemars(transform = Rules([
         Rule::new(
-            r"self.matches('^([0-9]{1,3}\\.){3}[0-9]{1,3}/([0-9]|[1-2][0-9]|3[0-2])$') && self.split('/')[0].split('.').all(oct, int(oct) >= 0 && int(oct) <= 255)",
+            "self.matches('^([0-9]{1,3}\\\\.){3}[0-9]{1,3}/([0-9]|[1-2][0-9]|3[0-2])$') \
+             && self.split('/')[0].split('.').all(oct, int(oct) >= 0 && int(oct) <= 255)",
             "Subnet must be in a valid IPv4 CIDR format (e.g., 192.168.1.1/24)",
         ),
         Rule::new(
@@ -104,7 +109,8 @@ pub struct OvnIpv4Config {
     #[schemars(length(min = 9, max = 18))]
     #[schemars(transform = Rules([
         Rule::new(
-            r"self.matches('^([0-9]{1,3}\\.){3}[0-9]{1,3}/([0-9]|[1-2][0-9]|3[0-2])$') && self.split('/')[0].split('.').all(oct, int(oct) >= 0 && int(oct) <= 255)",
+            "self.matches('^([0-9]{1,3}\\\\.){3}[0-9]{1,3}/([0-9]|[1-2][0-9]|3[0-2])$') \
+             && self.split('/')[0].split('.').all(oct, int(oct) >= 0 && int(oct) <= 255)",
             "Subnet must be in a valid IPv4 CIDR format",
         ),
         Rule::new(

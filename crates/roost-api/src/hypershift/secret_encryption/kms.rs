@@ -80,7 +80,8 @@ pub struct AwsKmsAuthentication {
         "backupKey.keyVaultName must match activeKey.keyVaultName; both keys must reside in the same Key Vault",
     ),
     Rule::new(
-        "(has(self.keyVaultType) ? self.keyVaultType : 'KeyVault') == (has(oldSelf.keyVaultType) ? oldSelf.keyVaultType : 'KeyVault')",
+        "(has(self.keyVaultType) ? self.keyVaultType : 'KeyVault') == (has(oldSelf.keyVaultType) \
+         ? oldSelf.keyVaultType : 'KeyVault')",
         "keyVaultType is immutable",
     ),
     Rule::new("!(has(self.kms) && has(self.workloadIdentity))", "kms and workloadIdentity are mutually exclusive"),
