@@ -173,7 +173,14 @@ impl Body<'_> {
 
     /// The type of the named kind, which must be the expected one.
     fn type_of(&self, kind: &GroupVersionKind) -> Result<&'static Type, Status> {
-        let Some(ty) = roost_kinds::type_of(&kind.api_version(), &kind.kind) else {
+        let api_version = kind.api_version();
+        // Evictions are still read in the version that is not served any more, and look the same in it.
+        let known = if (api_version.as_str(), kind.kind.as_str()) == ("policy/v1beta1", "Eviction") {
+            "policy/v1"
+        } else {
+            &api_version
+        };
+        let Some(ty) = roost_kinds::type_of(known, &kind.kind) else {
             let why = format!(
                 "no kind {} is registered for version {} in scheme {}",
                 quote(&kind.kind),

@@ -292,6 +292,7 @@ fn delete_options(call: &Call, bytes: &Bytes) -> Result<DeleteOptions, Status> {
 
 async fn delete(target: &Target<'_>, bytes: &Bytes, format: &Format) -> Result<Response<Body>, Status> {
     let options = delete_options(target.call, bytes)?;
+    warn_of_orphans(target, &options);
     let deletion = write::delete(*target, &options).await?;
     let code = if !deletion.immediate && options.orphan_dependents == Some(false) { 202 } else { 200 };
     if deletion.immediate && !returns_deleted(target.resource) {
@@ -306,6 +307,14 @@ async fn delete(target: &Target<'_>, bytes: &Bytes, format: &Format) -> Result<R
     }
     let served = write::convert_from_storage(target.resource, deletion.object)?;
     read::present(target.call, target.resource, format, code, served)
+}
+
+/// Jobs still leave their pods behind when nothing is said, which few expect.
+fn warn_of_orphans(target: &Target<'_>, options: &DeleteOptions) {
+    let unsaid = options.propagation.is_none() && options.orphan_dependents.is_none();
+    if unsaid && target.resource.is("batch", "jobs") {
+        target.call.warnings.add("child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning");
+    }
 }
 
 /// A `Status` that says that all went well.
@@ -350,6 +359,7 @@ async fn delete_collection(target: &Target<'_>, bytes: &Bytes, format: &Format) 
     let call = target.call;
     let list_options = ListOptions::parse(&call.query, false)?;
     let options = delete_options(call, bytes)?;
+    warn_of_orphans(target, &options);
     let (meta, objects) = read::select(call, target.resource, target.namespace, &list_options).await?;
     let mut deleted = Vec::new();
     for object in objects {

@@ -98,6 +98,38 @@ impl Resource {
         BUILT_IN_RESOURCES.iter()
     }
 
+    /// A built-in kind that has no place of its own, such as the scale of others.
+    pub(crate) fn of_kind(group: &str, version: &str, kind: &'static str, namespaced: bool) -> Option<Resource> {
+        let api_version = group::api_version(group, version);
+        let ty = roost_kinds::type_of(&api_version, kind)?;
+        let row = roost_kinds::Resource {
+            group: group.to_owned().leak(),
+            version: version.to_owned().leak(),
+            plural: "",
+            singular: "",
+            kind,
+            namespaced,
+            verbs: &[],
+            short_names: &[],
+            categories: &[],
+            subresources: &[],
+            storage_version_hash: "",
+            ty,
+            storage_version: api_version.clone().leak(),
+        };
+        let row: &'static roost_kinds::Resource = Box::leak(Box::new(row));
+        Some(Resource {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            api_version,
+            plural: String::new(),
+            kind: kind.to_owned(),
+            list_kind: String::new(),
+            namespaced,
+            origin: Origin::BuiltIn(row, rules_of(row)),
+        })
+    }
+
     /// A served version of a custom kind.
     pub(crate) fn custom(custom: Custom) -> Resource {
         let definition = Arc::clone(&custom.definition);

@@ -78,8 +78,7 @@ impl merge::Node for TypeRef {
                 Some(ListType::Map) => merge::Shape::ListMap,
                 Some(ListType::Atomic) | None => merge::Shape::Atomic,
             },
-            Shape::RawExtension
-            | Shape::FieldsV1
+            Shape::FieldsV1
             | Shape::Json
             | Shape::SchemaOrBool(_)
             | Shape::SchemaOrArray(_)
@@ -93,7 +92,8 @@ impl merge::Node for TypeRef {
             | Shape::Time
             | Shape::MicroTime
             | Shape::Quantity
-            | Shape::IntOrString => merge::Shape::Atomic,
+            | Shape::IntOrString
+            | Shape::RawExtension => merge::Shape::Atomic,
         }
     }
 

@@ -9,5 +9,5 @@ mod watch;
 
 pub(crate) use get::get;
 pub(crate) use list::{ListMeta, list, select};
-pub(crate) use table::{present, present_list};
+pub(crate) use table::{Include, present, present_list, table};
 pub(crate) use watch::watch;

@@ -24,12 +24,19 @@ pub(super) async fn create(call: &Call, bytes: &Bytes) -> Result<Response<Body>,
     let pods = call.cluster.resource("", "v1", "pods").ok_or_else(Status::unknown_path)?;
     let target = Target { call, resource: &pods, namespace: &call.info.namespace, name: &name, subresource: "binding" };
     let action = Action { operation: "CREATE", kind: ["", "v1", "Binding"] };
+    write::match_namespace(&target, &mut binding)?;
     admission::admit(target, &action, &mut binding, options.dry_run).await?;
+    if metadata_text(&binding, "name") != name {
+        return Err(Status::bad_request("name in URL does not match name in Binding object"));
+    }
+    check(&binding)?;
+    if name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
     let node = binding["target"]["name"].as_str().unwrap_or_default();
-    check(&binding, &name)?;
     let now = clock::now_text();
     let transform = |live: &Value| bind(&target, live, &binding, node, &now);
-    let change = Change { kind: ChangeKind::Patch, transform: &transform, create: false };
+    let change = Change { kind: ChangeKind::Bare, transform: &transform, create: false };
     write::update(target, change, &options).await?;
     Ok(created(&format))
 }
@@ -37,10 +44,11 @@ pub(super) async fn create(call: &Call, bytes: &Bytes) -> Result<Response<Body>,
 fn bind(target: &Target<'_>, live: &Value, binding: &Value, node: &str, now: &str) -> Result<Value, Status> {
     let refuse =
         |why: String| Err(Status::conflict(&roost_object::GroupResource::new("", "pods/binding"), target.name, &why));
-    let uid = metadata_text(binding, "uid");
-    if !uid.is_empty() && uid != metadata_text(live, "uid") {
-        let found = metadata_text(live, "uid");
-        return refuse(format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {found}"));
+    for (what, field) in [("UID", "uid"), ("ResourceVersion", "resourceVersion")] {
+        let (wanted, found) = (metadata_text(binding, field), metadata_text(live, field));
+        if !wanted.is_empty() && wanted != found {
+            return Err(write::failed_precondition(target, what, wanted, found));
+        }
     }
     if live["metadata"].get("deletionTimestamp").is_some() {
         return refuse(format!("pod {} is being deleted, cannot be assigned to a host", target.name));
@@ -67,26 +75,35 @@ fn bind(target: &Target<'_>, live: &Value, binding: &Value, node: &str, now: &st
             all[key.as_str()] = value.clone();
         }
     }
-    set_scheduled(&mut next, now);
+    if let Some(status) = next.get_mut("status").and_then(Value::as_object_mut) {
+        status.remove("nominatedNodeName");
+    }
+    set_condition(&mut next, json!({"type": "PodScheduled", "status": "True"}), now);
     Ok(next)
 }
 
-fn set_scheduled(pod: &mut Value, now: &str) {
+/// Sets a condition of a pod; its time moves with its status.
+pub(super) fn set_condition(pod: &mut Value, mut condition: Value, now: &str) {
+    condition["lastProbeTime"] = Value::Null;
+    condition["lastTransitionTime"] = now.into();
     let conditions = &mut pod["status"]["conditions"];
     if !conditions.is_array() {
         *conditions = json!([]);
     }
-    let generation_free =
-        json!({"type": "PodScheduled", "status": "True", "lastProbeTime": Value::Null, "lastTransitionTime": now});
-    if let Some(conditions) = conditions.as_array_mut() {
-        match conditions.iter_mut().find(|condition| condition["type"] == "PodScheduled") {
-            Some(condition) => *condition = generation_free,
-            None => conditions.push(generation_free),
+    let Some(conditions) = conditions.as_array_mut() else { return };
+    match conditions.iter_mut().find(|present| present["type"] == condition["type"]) {
+        Some(present) => {
+            if present["status"] == condition["status"] {
+                condition["lastTransitionTime"] = present["lastTransitionTime"].take();
+            }
+            *present = condition;
         }
+        None => conditions.push(condition),
     }
 }
 
-fn check(binding: &Value, name: &str) -> Result<(), Status> {
+/// What is wrong with a binding: stock reports it without saying that it is the caller's fault.
+fn check(binding: &Value) -> Result<(), Status> {
     use roost_object::field::{Error, Path};
     let mut errors = Vec::new();
     let kind = binding["target"]["kind"].as_str().unwrap_or_default();
@@ -99,7 +116,7 @@ fn check(binding: &Value, name: &str) -> Result<(), Status> {
     if errors.is_empty() {
         Ok(())
     } else {
-        Err(Status::invalid(&roost_object::GroupKind::new("", "Binding"), name, &errors))
+        Err(Status::failure(500, "", roost_object::field::aggregate(&errors)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Subresources and resources that are more than a stored object: each a small module, chosen here by name.
 
 mod binding;
+mod connect;
 mod eviction;
 mod reviews;
 pub(crate) mod scale;
@@ -31,30 +32,14 @@ pub(crate) async fn handle(
         ("", "pods", "binding") | ("", "bindings", "") => Some(binding::create(call, body).await),
         ("", "pods", "eviction") => Some(eviction::create(call, resource, body).await),
         ("", "serviceaccounts", "token") => Some(token::create(call, resource, body).await),
-        ("", "pods", "log" | "exec" | "attach" | "portforward" | "proxy") => Some(Err(unreachable_pod(call, resource))),
-        ("", "nodes" | "services", "proxy") => {
-            Some(Err(Status::unavailable("no path to the node or service is set up")))
-        }
+        ("", "pods", "log") => Some(connect::log(call, resource)),
+        ("", "pods", "exec" | "attach" | "portforward") => Some(connect::stream(call, resource)),
+        ("", "pods" | "nodes" | "services", "proxy") => Some(connect::proxy(call, resource)),
         ("", "componentstatuses", "") => Some(reviews::component_statuses(call)),
         ("authorization.k8s.io" | "authentication.k8s.io", _, "") if info.verb == "create" => {
             Some(reviews::create(call, resource, body).await)
         }
         _ => None,
-    }
-}
-
-/// What can be said of a pod that nothing runs.
-fn unreachable_pod(call: &Call, resource: &Arc<Resource>) -> Status {
-    let info = &call.info;
-    match call.cluster.find("", "pods", &info.namespace, &info.name) {
-        None => Status::not_found(&resource.group_resource(), &info.name),
-        Some(pod) if pod["spec"]["nodeName"].as_str().unwrap_or_default().is_empty() => {
-            Status::bad_request(format!("pod {} does not have a host assigned", info.name))
-        }
-        Some(pod) => {
-            let node = pod["spec"]["nodeName"].as_str().unwrap_or_default();
-            Status::internal(format!("error dialing backend: no path to node {node} is set up"))
-        }
     }
 }
 
@@ -69,6 +54,13 @@ pub(super) fn decode_as(
     let encoding = negotiate::body_encoding(&call.headers, negotiate::BUILT_IN)?;
     let expected = GroupVersionKind::parse(api_version, kind);
     let decoded = body::decode(bytes, encoding, &expected, options.validation, None)?;
+    let is_old_eviction = kind == "Eviction" && decoded.kind.version == "v1beta1";
+    if decoded.kind.version != expected.version && !is_old_eviction {
+        return Err(Status::bad_request(format!(
+            "the API version in the data ({}) does not match the expected API version ({api_version})",
+            decoded.kind.api_version(),
+        )));
+    }
     call.warnings.extend(decoded.warnings);
     let mut object = decoded.object;
     if let Some(fields) = object.as_object_mut() {

@@ -246,7 +246,8 @@ fn orphans_by_default(target: &Target<'_>) -> bool {
     target.resource.is("", "replicationcontrollers") || target.resource.is("batch", "jobs")
 }
 
-fn check_preconditions(target: &Target<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
+/// Whether the object is the one that the caller means to delete.
+pub(crate) fn check_preconditions(target: &Target<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
     let subject = GroupResource::new(&*target.resource.group, &*target.resource.kind);
     if let Some(uid) = &options.uid
         && uid != metadata_text(old, "uid")

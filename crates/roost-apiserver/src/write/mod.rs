@@ -16,10 +16,10 @@ use roost_object::{Status, Value};
 use roost_store::{Collection, CommitError, Entry};
 
 pub(crate) use create::{create, match_namespace};
-pub(crate) use delete::delete;
+pub(crate) use delete::{check_preconditions, delete};
 pub(crate) use ownership::{filter, track, tracking};
 pub(crate) use steps::{apply_defaults, convert_from_storage};
-pub(crate) use update::{Change, ChangeKind, Transform, Updated, update};
+pub(crate) use update::{Change, ChangeKind, Transform, Updated, check_uid, failed_precondition, update};
 
 use crate::call::Call;
 use crate::conversion;

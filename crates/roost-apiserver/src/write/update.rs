@@ -31,6 +31,8 @@ pub(crate) enum ChangeKind {
     Patch,
     /// Server-side apply, which tracks ownership itself.
     Apply,
+    /// The server itself sets a few fields: nobody comes to own them, and no rule is asked.
+    Bare,
 }
 
 /// A change to make.
@@ -85,6 +87,9 @@ async fn attempt(
         &converted
     };
     let mut new = (change.transform)(live)?;
+    if change.kind == ChangeKind::Bare {
+        return if new == *live { Ok(Attempt::Done(new)) } else { attempt_bare(target, new, options, entry).await };
+    }
     if change.kind == ChangeKind::Replace {
         check_uid(&target, &new, old)?;
     }
@@ -160,6 +165,33 @@ fn is_fresh(target: &Target<'_>, old: &Value, entry: &Entry) -> Result<bool, Sta
     Ok(stored == *old && stored["apiVersion"] == *target.resource.storage_api_version())
 }
 
+/// Writes what the server itself made of an object, as it is.
+async fn attempt_bare(
+    target: Target<'_>,
+    mut new: Value,
+    options: &WriteOptions,
+    entry: &Entry,
+) -> Result<Attempt, Status> {
+    if options.dry_run {
+        return Ok(Attempt::Done(new));
+    }
+    let (bytes, _) = pack_live(&target, &new).await?;
+    let write = Write {
+        collection: target.collection(),
+        name: target.key(),
+        expect: Expect::Revision(entry.modified),
+        operation: Operation::Put(bytes),
+    };
+    match target.call.cluster.store.commit(vec![write]).await {
+        Ok(revision) => {
+            metadata_mut(&mut new).insert("resourceVersion".into(), revision.to_string().into());
+            Ok(Attempt::Done(new))
+        }
+        Err(CommitError::Conflict { .. }) => Ok(Attempt::Retry),
+        Err(error) => Err(storage_error(&error)),
+    }
+}
+
 /// Creates the object that a change was meant for, where the kind or the kind of change allows that.
 async fn create_by_update(target: Target<'_>, change: &Change<'_>, options: &WriteOptions) -> Result<Updated, Status> {
     if !change.create {
@@ -187,16 +219,21 @@ async fn create_by_update(target: Target<'_>, change: &Change<'_>, options: &Wri
 }
 
 /// A uid in the body is a precondition.
-fn check_uid(target: &Target<'_>, new: &Value, old: &Value) -> Result<(), Status> {
+pub(crate) fn check_uid(target: &Target<'_>, new: &Value, old: &Value) -> Result<(), Status> {
     let (wanted, found) = (metadata_text(new, "uid"), metadata_text(old, "uid"));
     if wanted.is_empty() || wanted == found {
         return Ok(());
     }
+    Err(failed_precondition(target, "UID", wanted, found))
+}
+
+/// What stock says of an object that is not the one that a precondition asks for.
+pub(crate) fn failed_precondition(target: &Target<'_>, what: &str, wanted: &str, found: &str) -> Status {
     let key = registry_key(target);
     let why = format!(
-        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+        "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}"
     );
-    Err(Status::conflict(&target.resource.group_resource(), target.name, &why))
+    Status::conflict(&target.resource.group_resource(), target.name, &why)
 }
 
 /// The key that stock stores the object under; its messages show it.

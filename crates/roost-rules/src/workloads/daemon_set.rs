@@ -43,6 +43,7 @@ pub(super) const RULES: Rules = Rules {
 };
 
 fn fill(set: &mut Value) {
+    set.at_or_empty("metadata").at_or_empty("annotations").fill_text(TEMPLATE_GENERATION, "0");
     let spec = set.at_or_empty("spec");
     let strategy = spec.at_or_empty("updateStrategy");
     strategy.fill_text("type", "RollingUpdate");

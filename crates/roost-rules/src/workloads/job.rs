@@ -77,7 +77,8 @@ fn fill(job: &mut Value) {
 fn share_labels(job: &mut Value) {
     let labels = job["spec"]["template"]["metadata"]["labels"].clone();
     let meta = job.at_or_empty("metadata");
-    if meta[SHARES_LABELS] == "" {
+    let has_none = meta["labels"].as_object().is_none_or(serde_json::Map::is_empty);
+    if labels.is_object() && (has_none || meta[SHARES_LABELS] == "") {
         meta["labels"] = labels;
     }
     meta.drop_field(SHARES_LABELS);
