@@ -123,12 +123,13 @@ impl<'a> Space<'a> {
             writes.push(write(ports, port.to_string(), Expect::Absent, Operation::Put(owner.clone())));
         }
         let store = &self.target.call.cluster.store;
+        let once = |ports: &[u16]| ports.iter().copied().collect::<std::collections::BTreeSet<u16>>();
         for address in &changes.returned_addresses {
             if store.get(addresses, &address.to_string()).is_some() {
                 writes.push(write(addresses, address.to_string(), Expect::Anything, Operation::Delete));
             }
         }
-        for port in &changes.returned_ports {
+        for port in once(&changes.returned_ports) {
             if store.get(ports, &port.to_string()).is_some() {
                 writes.push(write(ports, port.to_string(), Expect::Anything, Operation::Delete));
             }

@@ -180,7 +180,8 @@ impl Body<'_> {
         } else {
             &api_version
         };
-        let Some(ty) = roost_kinds::type_of(known, &kind.kind) else {
+        let registered = |_: &&Type| kind.group != "meta.k8s.io";
+        let Some(ty) = roost_kinds::type_of(known, &kind.kind).filter(registered) else {
             let why = format!(
                 "no kind {} is registered for version {} in scheme {}",
                 quote(&kind.kind),

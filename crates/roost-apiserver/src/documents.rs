@@ -38,12 +38,14 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
         }
         "/api" | "/apis" if let Some(encoding) = aggregated_encoding(call) => Ok(aggregated(call, path, encoding)),
         "/api" => document(call, Some(discovery::core_versions(&server_address(call)))),
-        "/apis" => document(call, Some(discovery::group_list(&custom_resources(cluster)))),
+        "/apis" => document(call, Some(group_list(cluster))),
         "/openid/v1/jwks" => {
+            negotiate::route_to(&call.headers, &["application/jwk-set+json"])?;
             let keys = roost_pki::key_set(&cluster.identity().token_trust);
             Ok(public(respond::bytes(200, "application/jwk-set+json", keys)))
         }
         "/.well-known/openid-configuration" => {
+            negotiate::route(&call.headers, &[Encoding::Json])?;
             let identity = cluster.identity();
             let issuer = identity.token_issuer.issuer();
             let uri = format!("{issuer}/openid/v1/jwks");
@@ -60,7 +62,7 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
             let extra = custom_resources(cluster);
             let document_at = match path.trim_start_matches('/').split('/').collect::<Vec<_>>().as_slice() {
                 ["api", version] => discovery::resource_list("", version, &extra),
-                ["apis", group] => discovery::group(group, &extra),
+                ["apis", group] => discovery::group(group, &extra).or_else(|| foreign_group(cluster, group)),
                 ["apis", group, version] => discovery::resource_list(group, version, &extra),
                 _ => None,
             };
@@ -84,6 +86,26 @@ fn document(call: &Call, document: Option<Value>) -> Result<Response<Body>, Stat
     negotiate::route(&call.headers, BUILT_IN)?;
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     Ok(respond::object(200, &format, &document))
+}
+
+/// A group that only another server is meant to serve.
+fn foreign_group(cluster: &Cluster, name: &str) -> Option<Value> {
+    let mut group = crate::inside::foreign_groups(cluster, Some(name)).pop()?;
+    group["apiVersion"] = "v1".into();
+    group["kind"] = "APIGroup".into();
+    Some(group)
+}
+
+/// The list of groups, those of other servers last.
+fn group_list(cluster: &Cluster) -> Value {
+    let mut list = discovery::group_list(&custom_resources(cluster));
+    if let Some(groups) = list["groups"].as_array_mut() {
+        let known = |group: &Value| groups.iter().any(|known| known["name"] == group["name"]);
+        let foreign: Vec<Value> =
+            crate::inside::foreign_groups(cluster, None).into_iter().filter(|group| !known(group)).collect();
+        groups.extend(foreign);
+    }
+    list
 }
 
 /// A document that caches may keep for an hour.

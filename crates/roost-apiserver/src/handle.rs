@@ -150,6 +150,12 @@ fn is_nameless_namespace(resource: &Resource, call: &Call) -> bool {
 /// What stock answers to a path that leads nowhere: a `Status` where it serves the group itself, a page elsewhere.
 pub(crate) fn unknown_path(call: &Call) -> Response<Body> {
     let path = call.info.path.as_str();
+    let mut steps = path.trim_start_matches("/apis/").splitn(3, '/');
+    if let (true, Some(group), Some(version)) = (path.starts_with("/apis/"), steps.next(), steps.next())
+        && crate::inside::is_foreign(&call.cluster, group, version)
+    {
+        return respond::text(503, "service unavailable\n");
+    }
     let built_in = match path.strip_prefix("/apis/") {
         Some(rest) => {
             let group = rest.split('/').next().unwrap_or_default();

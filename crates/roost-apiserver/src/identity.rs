@@ -51,6 +51,22 @@ pub(crate) fn requested_organizations(request: &Value) -> Option<Vec<String>> {
     Some(parse_request(request)?.subject().organizations().to_vec())
 }
 
+/// Why the request inside a CertificateSigningRequest object cannot be used; none when it can.
+pub(crate) fn request_problem(request: &Value) -> Option<String> {
+    const BEGIN: &str = "-----BEGIN ";
+    let encoded = request["spec"]["request"].as_str().unwrap_or_default();
+    let text = STANDARD.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default();
+    let first = text.find(BEGIN).map(|at| &text[at + BEGIN.len()..]);
+    if !first.is_some_and(|first| first.starts_with("CERTIFICATE REQUEST-----")) {
+        return Some("PEM block type must be CERTIFICATE REQUEST".to_owned());
+    }
+    match CertificateRequest::from_pem(&text) {
+        Ok(_) => None,
+        Err(roost_pki::Error::RequestSignature(_)) => Some("x509: ECDSA verification failure".to_owned()),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
 /// The request inside a CertificateSigningRequest object.
 pub(crate) fn parse_request(request: &Value) -> Option<CertificateRequest> {
     let encoded = request["spec"]["request"].as_str()?;

@@ -113,14 +113,17 @@ pub(crate) fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
 
 /// The first look at `Accept`, as stock's router takes it: some clause must name one of the media types, or any.
 pub(crate) fn route(headers: &HeaderMap, accepted: &[Encoding]) -> Result<(), Status> {
+    let names: Vec<_> = accepted.iter().map(|encoding| encoding.media_type()).collect();
+    route_to(headers, &names)
+}
+
+/// The same for what is no object.
+pub(crate) fn route_to(headers: &HeaderMap, names: &[&str]) -> Result<(), Status> {
     let clauses = clauses(headers);
-    let fits = |clause: &Clause<'_>| {
-        clause.media_type == "*/*" || accepted.iter().any(|encoding| encoding.media_type() == clause.media_type)
-    };
+    let fits = |clause: &Clause<'_>| clause.media_type == "*/*" || names.contains(&clause.media_type);
     if clauses.is_empty() || clauses.iter().any(fits) {
         return Ok(());
     }
-    let names: Vec<_> = accepted.iter().map(|encoding| encoding.media_type()).collect();
     let message = format!("406: Not Acceptable\n\nAvailable representations: {}", names.join(", "));
     Err(Status::failure(406, "NotAcceptable", message).with_details(Details::default()))
 }
@@ -187,6 +190,7 @@ pub(crate) fn body_encoding(headers: &HeaderMap, accepted: &[Encoding]) -> Resul
         return Ok(Encoding::Json);
     };
     let media_type = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
+    let media_type = media_type.to_ascii_lowercase();
     if media_type.is_empty() {
         return Ok(Encoding::Json);
     }

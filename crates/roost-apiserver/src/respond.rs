@@ -158,7 +158,7 @@ pub(crate) fn compress(response: Response<Bytes>) -> Response<Body> {
     match encoder.write_all(&body).and_then(|()| encoder.finish()) {
         Ok(compressed) => {
             parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-            parts.headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+            parts.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
             Response::from_parts(parts, full(compressed.into_inner().freeze()))
         }
         Err(_) => Response::from_parts(parts, full(body)),

@@ -78,6 +78,8 @@ where
     let headers = parts.headers.clone();
     let mut body = body::Unread::new(body);
     let closable = parts.version < http::Version::HTTP_2;
+    account.warnings.extend(access::ignored_token(&headers, &parts.extensions));
+    let bodiless = parts.method == Method::HEAD;
     let outcome = serve(&cluster, parts, &mut body, query, &info, &mut account).await;
     let mut response = outcome.unwrap_or_else(|status| respond::status(&status, &format));
     let code = response.status().as_u16();
@@ -85,6 +87,9 @@ where
         response.headers_mut().insert(http::header::CONNECTION, HeaderValue::from_static("close"));
     }
     body.drain();
+    for value in account.warnings.iter().filter_map(|warning| warning_value(warning)) {
+        response.headers_mut().append("warning", value);
+    }
     response.headers_mut().insert("audit-id", HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("")));
     let known = info.is_resource && code != 404;
     let (group, resource) = if known { (info.group.as_str(), info.resource.as_str()) } else { ("", "") };
@@ -107,7 +112,18 @@ where
             annotations,
         });
     }
-    compress(&headers, response).await
+    let response = compress(&headers, response).await;
+    if bodiless { without_body(response) } else { response }
+}
+
+/// The answer to a HEAD: all headers, and no body, which over HTTP/2 nobody else would take away.
+fn without_body(response: Response<Body>) -> Response<Body> {
+    use http_body::Body as _;
+    let (mut parts, body) = response.into_parts();
+    if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
+        parts.headers.entry(http::header::CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
+    }
+    Response::from_parts(parts, respond::full(Bytes::new()))
 }
 
 /// Who made a request, and what is to be said about it, for the audit log.
@@ -116,6 +132,8 @@ struct Account {
     user: Option<User>,
     impersonator: Option<User>,
     annotations: BTreeMap<String, String>,
+    /// What the caller is told about their credential.
+    warnings: Vec<&'static str>,
     /// Whether the body was larger than any may be, after which stock ends the connection.
     too_large: bool,
 }
@@ -132,10 +150,13 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let user = match parts.extensions.get::<InProcess>() {
-        Some(InProcess(user)) => user.clone(),
+    let access::Found { user, secret } = match parts.extensions.get::<InProcess>() {
+        Some(InProcess(user)) => access::Found::new(user.clone()),
         None => access::authenticate(cluster, &parts.headers, &parts.extensions)?,
     };
+    if let Some((namespace, name)) = secret {
+        account.warnings.extend(crate::inside::note_token_use(cluster, &namespace, &name).await);
+    }
     let user = match impersonate(cluster, user, &parts.headers, info, account) {
         Ok(user) => user,
         Err(status) => return Ok(refused(&status, &parts.headers, &query)),
@@ -185,7 +206,7 @@ where
     drop(permit);
     account.annotations = call.annotations.take();
     for warning in call.warnings.take() {
-        if let Ok(value) = HeaderValue::from_str(&format!("299 - {}", warning_text(&warning))) {
+        if let Some(value) = warning_value(&warning) {
             response.headers_mut().append("warning", value);
         }
     }
@@ -224,6 +245,11 @@ fn count_watch(call: &Call, response: Response<Body>) -> Result<Response<Body>, 
         })
         .boxed_unsync()
     }))
+}
+
+/// A warning as the value of its header.
+fn warning_value(text: &str) -> Option<HeaderValue> {
+    HeaderValue::from_str(&format!("299 - {}", warning_text(text))).ok()
 }
 
 /// A warning as header text: quoted, on one line.

@@ -19,7 +19,11 @@ pub(crate) fn authenticate(
     if let Some(bootstrap) = BootstrapToken::parse(token) {
         let secret = cluster.find("", "secrets", "kube-system", &bootstrap.secret_name());
         let user = secret.and_then(|secret| authenticate_bootstrap(&bootstrap, &secret, now));
-        return Ok(user.map(|user| Authenticated { user: user.authenticated(), audiences: audiences.to_vec() }));
+        return Ok(user.map(|user| Authenticated {
+            user: user.authenticated(),
+            audiences: audiences.to_vec(),
+            secret: None,
+        }));
     }
     let wanted = (!audiences.is_empty()).then_some(audiences);
     let Some(verified) = verifier(cluster).verify(token, wanted)? else { return Ok(None) };

@@ -34,15 +34,20 @@ pub enum ProtobufError {
     #[error("proto: integer overflow")]
     Overflow,
     /// A group ends that never began.
-    #[error("proto: unexpected end of group")]
-    EndOfGroup,
+    #[error("proto: {message}: wiretype end group for non-group")]
+    EndOfGroup {
+        /// The message that it ends in.
+        message: &'static str,
+    },
     /// A tag that cannot be.
-    #[error("proto: illegal tag {number} (wire type {wire})")]
+    #[error("proto: {message}: illegal tag {number} (wire type {wire})")]
     Tag {
+        /// The message that it is in.
+        message: &'static str,
         /// The field number.
         number: i32,
-        /// The wire type.
-        wire: u8,
+        /// The whole tag, which stock calls the wire type.
+        wire: u64,
     },
     /// A wire type that does not exist.
     #[error("proto: illegal wireType {0}")]
@@ -97,11 +102,17 @@ impl<'a> Envelope<'a> {
             return Err(ProtobufError::EmptyBody);
         }
         let mut envelope = Self::default();
-        let mut message = Message::new(body);
+        let mut message = Message::new(body, "Unknown");
         while let Some((number, payload)) = message.field()? {
+            let names = ["TypeMeta", "Raw", "ContentEncoding", "ContentType"];
+            if let Some(field) = (number as usize).checked_sub(1).and_then(|index| names.get(index))
+                && !matches!(payload, Payload::Bytes(_))
+            {
+                return Err(ProtobufError::Wire { wire: payload.wire(), field });
+            }
             match (number, payload) {
                 (1, Payload::Bytes(bytes)) => {
-                    let mut type_meta = Message::new(bytes);
+                    let mut type_meta = Message::new(bytes, "TypeMeta");
                     while let Some((number, payload)) = type_meta.field()? {
                         match (number, payload) {
                             (1, Payload::Bytes(text)) => envelope.api_version = decode::text(text),

@@ -259,7 +259,8 @@ fn validate(kind: ReviewKind, object: &Value) -> Errors {
     let is_set = |(field, value): (&String, &Value)| !is_free(field) && !value.is_null();
     if metadata.into_iter().flatten().any(is_set) {
         let words = if is_local { "must be empty except for namespace" } else { "must be empty" };
-        errors.push(FieldError::invalid(&Path::new("metadata"), object["metadata"].clone(), words));
+        let shown = as_go(&object["metadata"]);
+        errors.push(FieldError::invalid_omitted(&Path::new("metadata"), format!("{shown}: {words}")));
     }
     if is_local {
         let asked = text(resource, "namespace");
@@ -273,6 +274,51 @@ fn validate(kind: ReviewKind, object: &Value) -> Errors {
         }
     }
     errors
+}
+
+/// The fields of metadata and of what lies in it, in the order in which Go writes them.
+const GO_ORDER: &[&str] = &[
+    "name",
+    "generateName",
+    "namespace",
+    "selfLink",
+    "kind",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "ownerReferences",
+    "finalizers",
+    "managedFields",
+    "manager",
+    "operation",
+    "apiVersion",
+    "time",
+    "fieldsType",
+    "fieldsV1",
+    "subresource",
+];
+
+/// Metadata as the stock server shows it.
+fn as_go(metadata: &Value) -> String {
+    match metadata {
+        Value::Array(items) => format!("[{}]", items.iter().map(as_go).collect::<Vec<_>>().join(",")),
+        Value::Object(fields) => {
+            let place = |name: &str| GO_ORDER.iter().position(|known| *known == name).unwrap_or(GO_ORDER.len());
+            let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+            fields.sort_by_key(|(name, _)| place(name));
+            let shown = |(name, value): (&String, &Value)| match name.as_str() {
+                "managedFields" => format!("{}:{}", json!(name), as_go(value)),
+                _ => format!("{}:{value}", json!(name)),
+            };
+            format!("{{{}}}", fields.into_iter().map(shown).collect::<Vec<_>>().join(","))
+        }
+        other => other.to_string(),
+    }
 }
 
 fn validate_selector(selector: &Value, path: &Path<'_>, is_label: bool, errors: &mut Errors) {

@@ -68,7 +68,7 @@ mod tests {
         let review = TokenReview::new(&json!({"spec": {"token": "t"}}), &own).unwrap();
         assert_eq!(review.audiences, own);
         assert!(!format!("{review:?}").contains("\"t\""));
-        let found = Authenticated { user: User::new("bot", ["g"]), audiences: vec!["api".into()] };
+        let found = Authenticated { user: User::new("bot", ["g"]), audiences: vec!["api".into()], secret: None };
         assert_eq!(
             token_review_answer(Ok(Some(&found))),
             json!({"authenticated": true, "audiences": ["api"],

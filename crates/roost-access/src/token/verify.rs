@@ -54,16 +54,21 @@ pub struct Authenticated {
     pub user: User,
     /// The wanted audiences that the token is for.
     pub audiences: Vec<String>,
+    /// The namespace and name of the secret that holds the token, for old ones.
+    pub secret: Option<(String, String)>,
 }
 
 impl Verified {
     /// Checks the time and the objects that the token is bound to.
     pub fn validate(&self, objects: &dyn TokenObjects, now: Timestamp) -> Result<Authenticated, Error> {
-        let user = match &self.claims {
-            VerifiedClaims::Bound(claims) => claims.validate(objects, now)?,
-            VerifiedClaims::Legacy(claims) => claims.validate(&self.token, objects)?,
+        let (user, secret) = match &self.claims {
+            VerifiedClaims::Bound(claims) => (claims.validate(objects, now)?, None),
+            VerifiedClaims::Legacy(claims) => {
+                let secret = (claims.namespace.clone(), claims.secret.clone());
+                (claims.validate(&self.token, objects)?, Some(secret))
+            }
         };
-        Ok(Authenticated { user, audiences: self.audiences.clone() })
+        Ok(Authenticated { user, audiences: self.audiences.clone(), secret })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Authentication: client certificates, service-account tokens, bootstrap tokens, and nobody in particular.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use http::{Extensions, HeaderMap};
@@ -12,6 +12,7 @@ use roost_pki::{Certificate, ClientIdentity};
 use rustls_pki_types::CertificateDer;
 
 use crate::cluster::Cluster;
+use crate::identity::Identity;
 
 /// How long a connection's certificates are believed without another look: a signature costs more than a read.
 const BELIEVED: Duration = Duration::from_secs(10);
@@ -28,6 +29,8 @@ struct Peer {
 
 struct Known {
     user: User,
+    /// The keys by which the certificates were judged: once those are replaced, nothing is known any more.
+    judged_by: Weak<Identity>,
     until: Instant,
     expires: Timestamp,
 }
@@ -42,16 +45,19 @@ impl PeerCertificates {
     fn user(&self, cluster: &Cluster) -> Option<Result<User, Status>> {
         let (leaf, rest) = self.0.chain.split_first()?;
         let mut known = self.0.known.lock();
+        let identity = cluster.identity();
         if let Some(known) = &*known
+            && std::ptr::eq(known.judged_by.as_ptr(), Arc::as_ptr(&identity))
             && Instant::now() < known.until
             && Timestamp::now() < known.expires
         {
             return Some(Ok(known.user.clone()));
         }
         *known = None;
-        let found = by_certificate(cluster, leaf, rest);
+        let found = by_certificate(&identity, leaf, rest);
         Some(found.map(|(user, expires)| {
-            *known = Some(Known { user: user.clone(), until: Instant::now() + BELIEVED, expires });
+            let judged_by = Arc::downgrade(&identity);
+            *known = Some(Known { user: user.clone(), judged_by, until: Instant::now() + BELIEVED, expires });
             user
         }))
     }
@@ -62,18 +68,33 @@ impl PeerCertificates {
 pub struct InProcess(pub User);
 
 /// Who sent a request. Without any credential that is nobody in particular; a bad one is refused.
-pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap, extensions: &Extensions) -> Result<User, Status> {
+pub(crate) fn authenticate(cluster: &Cluster, headers: &HeaderMap, extensions: &Extensions) -> Result<Found, Status> {
     if let Some(found) = extensions.get::<PeerCertificates>().and_then(|peer| peer.user(cluster)) {
-        return found;
+        return found.map(Found::new);
     }
     match bearer(headers) {
         Some(token) => by_token(cluster, token),
-        None => Ok(User::anonymous()),
+        None => Ok(Found::new(User::anonymous())),
+    }
+}
+
+/// Who sent a request.
+pub(crate) struct Found {
+    /// The user.
+    pub(crate) user: User,
+    /// The namespace and name of the Secret that holds the token, where an old one was shown.
+    pub(crate) secret: Option<(String, String)>,
+}
+
+impl Found {
+    /// A user who showed no token of a Secret.
+    pub(crate) fn new(user: User) -> Found {
+        Found { user, secret: None }
     }
 }
 
 fn by_certificate(
-    cluster: &Cluster,
+    identity: &Identity,
     leaf: &CertificateDer<'_>,
     rest: &[CertificateDer<'static>],
 ) -> Result<(User, Timestamp), Status> {
@@ -83,8 +104,7 @@ fn by_certificate(
     };
     let certificate = Certificate::from_der(leaf).map_err(|error| refused(&error))?;
     let intermediates: Vec<Certificate> = rest.iter().filter_map(|bytes| Certificate::from_der(bytes).ok()).collect();
-    cluster
-        .identity()
+    identity
         .client_trust
         .verify_client(&certificate, &intermediates, Timestamp::now())
         .map_err(|error| refused(&error))?;
@@ -95,6 +115,19 @@ fn by_certificate(
     }
 }
 
+/// What is to be said of a header that was meant to carry a token, but is ignored.
+pub(crate) fn ignored_token(headers: &HeaderMap, extensions: &Extensions) -> Option<&'static str> {
+    if extensions.get::<PeerCertificates>().is_some_and(|peer| !peer.0.chain.is_empty()) {
+        return None;
+    }
+    let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
+    let words: Vec<&str> = value.trim().splitn(3, ' ').collect();
+    let [scheme, "", _] = words.as_slice() else { return None };
+    scheme
+        .eq_ignore_ascii_case("bearer")
+        .then_some("the provided Authorization header contains extra space before the bearer token, and is ignored")
+}
+
 /// The token of an `Authorization: Bearer` header.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(http::header::AUTHORIZATION)?.to_str().ok()?;
@@ -103,9 +136,9 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token)
 }
 
-fn by_token(cluster: &Cluster, token: &str) -> Result<User, Status> {
+fn by_token(cluster: &Cluster, token: &str) -> Result<Found, Status> {
     match crate::tokens::authenticate(cluster, token, &[]) {
-        Ok(Some(found)) => Ok(found.user),
+        Ok(Some(found)) => Ok(Found { user: found.user, secret: found.secret }),
         Ok(None) => Err(Status::unauthorized()),
         Err(error) => {
             tracing::debug!(%error, "a token was refused");

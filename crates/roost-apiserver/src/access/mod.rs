@@ -3,6 +3,6 @@
 mod authenticate;
 mod authorize;
 
-pub(crate) use authenticate::authenticate;
+pub(crate) use authenticate::{Found, authenticate, ignored_token};
 pub use authenticate::{InProcess, PeerCertificates};
 pub(crate) use authorize::Authorizer;

@@ -36,7 +36,8 @@ use nodes::Nodes;
 use queue::Queue;
 use timers::Timers;
 
-pub(crate) use api_services::built_in as built_in_api_services;
+pub(crate) use account_tokens::note_use as note_token_use;
+pub(crate) use api_services::{built_in as built_in_api_services, foreign_groups, is_foreign};
 pub(crate) use roles::gather as gather_rules;
 
 /// Work on one object.
@@ -181,7 +182,7 @@ async fn perform(cluster: &Arc<Cluster>, inside: &Inside, task: Task) -> Result<
         Task::UnlistAccountToken { namespace, account, secret } => {
             account_tokens::unlist(cluster, &namespace, &account, &secret).await
         }
-        Task::RegisterGroups => api_services::register(cluster).await,
+        Task::RegisterGroups => api_services::register(cluster, inside).await,
         Task::CheckNode(name) => nodes::check(cluster, inside, &name).await,
         Task::AnnounceNode { name, uid, came } => {
             nodes::announce(cluster, &name, &uid, came).await;

@@ -113,11 +113,7 @@ fn check(binding: &Value) -> Result<(), Status> {
     if binding["target"]["name"].as_str().unwrap_or_default().is_empty() {
         errors.push(Error::required(&Path::new("target.name"), ""));
     }
-    if errors.is_empty() {
-        Ok(())
-    } else {
-        Err(Status::failure(500, "", roost_object::field::aggregate(&errors)))
-    }
+    if errors.is_empty() { Ok(()) } else { Err(Status::failure(500, "", roost_object::field::aggregate(&errors))) }
 }
 
 /// `Success`, as a `Status` with code 201.

@@ -46,7 +46,9 @@ pub(super) fn stream(call: &Call, pods: &Arc<Resource>) -> Result<Response<Body>
     if call.headers.get(http::header::UPGRADE).is_none() {
         return Err(Status::bad_request("Upgrade request required"));
     }
-    Err(Status::internal(format!("error dialing backend: no path to the kubelet of node {node} at {address} is set up")))
+    Err(Status::internal(format!(
+        "error dialing backend: no path to the kubelet of node {node} at {address} is set up"
+    )))
 }
 
 /// Answers a request that is meant for a pod, a service or a node.
@@ -107,7 +109,7 @@ fn check_service(call: &Call, services: &Resource, id: &str, name: &str, port: &
         })?;
     }
     let endpoints = call.cluster.find("", "endpoints", namespace, name);
-    let endpoints = endpoints.ok_or_else(|| Status::not_found(&GroupResource::new("", "endpoints"), name))?;
+    let endpoints = endpoints.ok_or_else(|| Status::not_found(&services.group_resource(), name))?;
     let none = |name: &str| Status::unavailable(format!("no endpoints available for service {}", quote(name)));
     let Some(subsets) = endpoints["subsets"].as_array().filter(|subsets| !subsets.is_empty()) else {
         return Err(none(name));
@@ -120,10 +122,8 @@ fn check_service(call: &Call, services: &Resource, id: &str, name: &str, port: &
         let text = |name: &str| reference[name].as_str().unwrap_or_default();
         text("kind") == "Pod" && call.cluster.find("", "pods", text("namespace"), text("name")).is_some()
     };
-    let reachable = subsets
-        .iter()
-        .filter(has_port)
-        .any(|subset| subset["addresses"].as_array().into_iter().flatten().any(is_pod));
+    let reachable =
+        subsets.iter().filter(has_port).any(|subset| subset["addresses"].as_array().into_iter().flatten().any(is_pod));
     if reachable { Ok(()) } else { Err(none(id)) }
 }
 
@@ -199,9 +199,9 @@ fn kubelet_address(call: &Call, node: &str) -> Result<String, Status> {
 fn check_log_options(call: &Call) -> Result<(), Status> {
     let number = |name: &str| -> Result<Option<i64>, Status> {
         let Some(text) = call.query.non_empty(name) else { return Ok(None) };
-        text.parse().map(Some).map_err(|_| {
-            Status::bad_request(format!("strconv.ParseInt: parsing {}: invalid syntax", quote(text)))
-        })
+        text.parse()
+            .map(Some)
+            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {}: invalid syntax", quote(text))))
     };
     let mut errors = Errors::new();
     let since = number("sinceSeconds")?;

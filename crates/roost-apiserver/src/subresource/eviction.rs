@@ -106,8 +106,11 @@ async fn disrupt(target: &Target<'_>, pod: &Value, dry_run: bool) -> Result<Verd
         [] => return Ok(Verdict::Counted),
         [budget] => budget,
         _ => {
-            let why = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
-            return Ok(Verdict::Refused(json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": why, "code": 500})));
+            let why =
+                "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.";
+            return Ok(Verdict::Refused(
+                json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": why, "code": 500}),
+            ));
         }
     };
     let ready = pod["status"]["conditions"]
@@ -182,7 +185,8 @@ fn why_none(budget: &Value) -> String {
     let status = &budget["status"];
     let name = metadata_text(budget, "name");
     let number = |field: &str| status[field].as_i64().unwrap_or(0);
-    let condition = status["conditions"].as_array().into_iter().flatten().find(|one| one["type"] == "DisruptionAllowed");
+    let condition =
+        status["conditions"].as_array().into_iter().flatten().find(|one| one["type"] == "DisruptionAllowed");
     let text = |field: &str| condition.and_then(|one| one[field].as_str()).unwrap_or_default();
     let told = text("status") == "False" && !text("message").is_empty();
     let (current, desired) = (number("currentHealthy"), number("desiredHealthy"));

@@ -35,11 +35,18 @@ pub(super) async fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
         "TokenReview" => {
             let review = TokenReview::new(&body, &tokens::own_audiences(cluster))?;
             let found = tokens::authenticate(cluster, review.token.expose(), &review.audiences);
+            if let Ok(Some(found)) = &found
+                && let Some((namespace, name)) = &found.secret
+                && let Some(warning) = crate::inside::note_token_use(cluster, namespace, name).await
+            {
+                call.warnings.add(warning);
+            }
             answer["status"] = token_review_answer(found.as_ref().map(Option::as_ref));
         }
         "SelfSubjectReview" => answer = self_review(&call.user, &resource.api_version, Timestamp::now()),
         "SelfSubjectRulesReview" => {
-            answer["status"] = cluster.authorizer.with(cluster, |index, _| rules_review(index, &call.user, &body))?;
+            let status = cluster.authorizer.with(cluster, |index, _| rules_review(index, &call.user, &body))?;
+            answer = json!({"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {}, "spec": {}, "status": status});
         }
         kind => {
             let kind = match kind {

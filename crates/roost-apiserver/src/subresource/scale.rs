@@ -153,8 +153,7 @@ fn rescale(
     let mut next = live.clone();
     set(&mut next, &paths.spec, replicas.into());
     let owners = after["metadata"]["managedFields"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let owners =
-        roost_merge::scale::to_parent(entries, owners, &resource.api_version, &mapped).map_err(unreadable)?;
+    let owners = roost_merge::scale::to_parent(entries, owners, &resource.api_version, &mapped).map_err(unreadable)?;
     let metadata = write::metadata_mut(&mut next);
     metadata.insert("managedFields".into(), Value::Array(owners));
     match after["metadata"].get("resourceVersion") {

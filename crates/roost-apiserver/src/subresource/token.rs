@@ -1,6 +1,6 @@
 //! Tokens for service accounts.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
 use http::Response;
@@ -16,7 +16,16 @@ use crate::options::{WriteKind, WriteOptions};
 use crate::resource::Resource;
 use crate::respond::{self, Body};
 use crate::tokens;
-use crate::write::Target;
+use crate::write::{Target, match_namespace, track};
+
+/// How long a token lives whose request does not say.
+const DEFAULT_EXPIRATION_SECONDS: i64 = 3600;
+
+/// The kind of requests for tokens, which are answered and never stored.
+static TOKEN_REQUESTS: LazyLock<Arc<Resource>> = LazyLock::new(|| {
+    let kind = Resource::of_kind("authentication.k8s.io", "v1", "TokenRequest", true);
+    Arc::new(kind.expect("TokenRequest is a built-in kind"))
+});
 
 /// Issues a token.
 pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
@@ -27,6 +36,16 @@ pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes)
     let mut body = decode_as(call, bytes, "authentication.k8s.io/v1", "TokenRequest", &options)?;
     let target =
         Target { call, resource: accounts, namespace: &info.namespace, name: &info.name, subresource: "token" };
+    match_namespace(&target, &mut body)?;
+    if body["spec"].get("expirationSeconds").is_none_or(Value::is_null) {
+        body["spec"]["expirationSeconds"] = DEFAULT_EXPIRATION_SECONDS.into();
+    }
+    track(
+        &Target { resource: &TOKEN_REQUESTS, ..target },
+        None,
+        &mut body,
+        &call.manager_or_agent(&options.field_manager),
+    );
     let action = Action { operation: "CREATE", kind: ["authentication.k8s.io", "v1", "TokenRequest"] };
     admission::admit(target, &action, &mut body, options.dry_run).await?;
     let account = cluster

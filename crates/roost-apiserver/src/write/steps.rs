@@ -186,6 +186,12 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
                 &mut errors,
             );
             check_finalizers(resource, meta, &mut errors);
+            if resource.is("certificates.k8s.io", "certificatesigningrequests")
+                && let Some(problem) = crate::identity::request_problem(object)
+            {
+                let request = object["spec"]["request"].clone();
+                errors.push(Error::invalid(&Path::new("spec.request"), request, problem));
+            }
             (rules.validate)(object, &mut errors);
             refuse(resource, object, &errors)?;
             warn(target, rules, object);

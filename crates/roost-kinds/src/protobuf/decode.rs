@@ -38,7 +38,7 @@ impl Decoder {
             return Err(ProtobufError::Depth);
         }
         self.depth += 1;
-        let mut message = Message::new(bytes);
+        let mut message = Message::new(bytes, ty.go.rsplit('.').next().unwrap_or(ty.go));
         let mut hint = 0;
         while let Some((number, payload)) = message.field()? {
             if let Some(field) = find(ty, number, &mut hint) {
@@ -110,7 +110,7 @@ impl Decoder {
         let packed = matches!(element.ty, Shape::Bool | Shape::Int32 | Shape::Int64 | Shape::Float64);
         match payload {
             Payload::Bytes(bytes) if packed => {
-                let mut pack = Message::new(bytes);
+                let mut pack = Message::new(bytes, name);
                 while !pack.is_empty() {
                     let payload = match element.ty {
                         Shape::Float64 => Payload::Fixed64(u64::from_le_bytes(pack.array()?)),
@@ -127,7 +127,7 @@ impl Decoder {
     fn entry(&mut self, element: &Element, bytes: &[u8], name: &'static str) -> Result<(String, Value), ProtobufError> {
         let mut key = String::new();
         let mut value = None;
-        let mut message = Message::new(bytes);
+        let mut message = Message::new(bytes, name);
         while let Some((number, payload)) = message.field()? {
             match number {
                 1 => key = text(payload_bytes(payload, name)?),
@@ -171,7 +171,7 @@ impl Decoder {
             }
             Shape::List(element) | Shape::Items(element) => {
                 let mut elements = Vec::new();
-                let mut message = Message::new(bytes);
+                let mut message = Message::new(bytes, name);
                 while let Some((number, payload)) = message.field()? {
                     if number == 1 {
                         self.element(element, payload, name, &mut elements)?;
@@ -181,7 +181,7 @@ impl Decoder {
             }
             Shape::Map(element) => {
                 let mut entries = Map::new();
-                let mut message = Message::new(bytes);
+                let mut message = Message::new(bytes, name);
                 while let Some((number, payload)) = message.field()? {
                     if number == 1 {
                         let (key, value) = self.entry(element, payload_bytes(payload, name)?, name)?;
@@ -205,7 +205,7 @@ impl Decoder {
     /// JSON inside protobuf, or an object in an envelope of its own.
     fn raw(&mut self, bytes: &[u8]) -> Result<Value, ProtobufError> {
         let mut raw: &[u8] = &[];
-        let mut message = Message::new(bytes);
+        let mut message = Message::new(bytes, "RawExtension");
         while let Some((number, payload)) = message.field()? {
             if let (1, Payload::Bytes(bytes)) = (number, payload) {
                 raw = bytes;
@@ -242,7 +242,7 @@ impl Decoder {
         let mut allows = false;
         let mut found = Value::Null;
         let mut list = Vec::new();
-        let mut message = Message::new(bytes);
+        let mut message = Message::new(bytes, name);
         while let Some((number, payload)) = message.field()? {
             match (shape, number) {
                 (Shape::SchemaOrBool(_), 1) => allows = self.single(Shape::Bool, payload, name)? == Value::Bool(true),
@@ -280,7 +280,7 @@ fn time(bytes: &[u8]) -> Result<Option<Timestamp>, ProtobufError> {
         return Ok(None);
     }
     let mut time = Timestamp { seconds: 0, nanos: 0 };
-    let mut message = Message::new(bytes);
+    let mut message = Message::new(bytes, "Timestamp");
     while let Some((number, payload)) = message.field()? {
         match (number, payload) {
             (1, Payload::Varint(seconds)) => time.seconds = seconds as i64,
@@ -293,7 +293,7 @@ fn time(bytes: &[u8]) -> Result<Option<Timestamp>, ProtobufError> {
 
 fn quantity(bytes: &[u8]) -> Result<Value, ProtobufError> {
     let mut found = None;
-    let mut message = Message::new(bytes);
+    let mut message = Message::new(bytes, "Quantity");
     while let Some((number, payload)) = message.field()? {
         if let (1, Payload::Bytes(bytes)) = (number, payload) {
             let quantity = Quantity::parse(&text(bytes)).map_err(|error| ProtobufError::Inside(error.to_string()))?;
@@ -305,7 +305,7 @@ fn quantity(bytes: &[u8]) -> Result<Value, ProtobufError> {
 
 fn int_or_string(bytes: &[u8]) -> Result<Value, ProtobufError> {
     let (mut is_text, mut number_value, mut text_value) = (false, 0, String::new());
-    let mut message = Message::new(bytes);
+    let mut message = Message::new(bytes, "IntOrString");
     while let Some((number, payload)) = message.field()? {
         match (number, payload) {
             (1, Payload::Varint(number)) => is_text = number == 1,

@@ -33,11 +33,13 @@ impl Payload<'_> {
 /// A message that is read field by field.
 pub(super) struct Message<'a> {
     rest: &'a [u8],
+    /// What it is called in complaints.
+    name: &'static str,
 }
 
 impl<'a> Message<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
-        Self { rest: bytes }
+    pub(super) fn new(bytes: &'a [u8], name: &'static str) -> Self {
+        Self { rest: bytes, name }
     }
 
     /// The next field's number and payload.
@@ -49,10 +51,10 @@ impl<'a> Message<'a> {
         let wire = (tag & 7) as u8;
         let number = (tag >> 3) as i32;
         if wire == END_GROUP {
-            return Err(ProtobufError::EndOfGroup);
+            return Err(ProtobufError::EndOfGroup { message: self.name });
         }
         if number <= 0 {
-            return Err(ProtobufError::Tag { number, wire });
+            return Err(ProtobufError::Tag { message: self.name, number, wire: tag });
         }
         let payload = match wire {
             VARINT => Payload::Varint(self.varint()?),

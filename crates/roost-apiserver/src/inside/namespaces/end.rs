@@ -39,19 +39,16 @@ pub(in crate::inside) async fn end(cluster: &Arc<Cluster>, name: &str) -> Result
     // Pods go first, so that none outlives what guards it, such as network policies.
     delete_all(cluster, &namespace, &Collection::new(&cluster.tenant, "", "pods"), &mut remains).await;
     let pods_left = !remains.resources.is_empty();
-    if pods_left {
-        // As long as pods are left, stock counts nothing as remaining; only failures are told.
-        let seen = Remains { failures: std::mem::take(&mut remains.failures), ..Remains::default() };
-        report(cluster, name, &seen).await?;
-    } else {
+    if !pods_left {
         for collection in cluster.store.collections(&cluster.tenant) {
             if (collection.group(), collection.resource()) != ("", "pods") {
                 delete_all(cluster, &namespace, &collection, &mut remains).await;
             }
         }
-        report(cluster, name, &remains).await?;
     }
-    if pods_left || !remains.resources.is_empty() || !remains.failures.is_empty() {
+    // Stock tells of nothing that remains as long as pods do; whoever waits for a namespace wants to know.
+    report(cluster, name, &remains).await?;
+    if !remains.resources.is_empty() || !remains.failures.is_empty() {
         return Err(Status::internal(format!("namespace {name} still has content")));
     }
     let transform = |live: &Value| {

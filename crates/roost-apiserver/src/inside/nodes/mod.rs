@@ -190,6 +190,10 @@ pub(super) async fn check(cluster: &Arc<Cluster>, inside: &Inside, name: &str) -
     } else if silent <= judge::grace(&node) {
         inside.timers.after(tenant, Task::CheckNode(name.to_owned()), judge::grace(&node).saturating_sub(silent));
     }
+    if judge::readiness(&node).is_none() && silent < judge::FIRST_WORD {
+        inside.timers.after(tenant, Task::CheckNode(name.to_owned()), judge::FIRST_WORD.saturating_sub(silent));
+        return Ok(());
+    }
     let (eviction, evict) = turn(cluster, inside, &node);
     let now = clock::now_text();
     if judge::taints(&node, eviction, evict, &now).is_some() || !judge::labels(&node).is_empty() {
