@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// The one door for developers.
 #[derive(Debug, Parser)]
@@ -26,7 +26,7 @@ pub(crate) enum Task {
     Tidy,
     /// Runs every check that CI runs.
     Test,
-    /// Writes the tables of the built-in kinds.
+    /// Writes what is generated: the tables of the built-in kinds, the reference of the command line.
     Gen(Generate),
     /// Measures, in ratios against another part in the same run.
     Bench {
@@ -146,9 +146,21 @@ pub(crate) struct Kubectl {
     pub(crate) verbose: bool,
 }
 
+/// What is generated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Generated {
+    /// The tables of the built-in kinds.
+    Tables,
+    /// The reference of the command line.
+    Cli,
+}
+
 /// How the tables are written.
 #[derive(Debug, Args)]
 pub(crate) struct Generate {
+    /// Only this; without it, everything.
+    #[arg(value_enum)]
+    pub(crate) only: Option<Generated>,
     /// Only checks that the committed tables are what would be written.
     #[arg(long)]
     pub(crate) check: bool,

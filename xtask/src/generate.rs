@@ -10,7 +10,8 @@ use roost_tests::plane::PlaneError;
 use roost_tests::stock::{self, Controllers, Durability};
 use serde_json::Value;
 
-use crate::command_line::Generate;
+use crate::cli_reference;
+use crate::command_line::{Generate, Generated};
 use crate::source_rules::shown;
 use crate::task::{self, TaskError};
 
@@ -31,6 +32,12 @@ const AGGREGATED: &str = "application/json;v=v2;g=apidiscovery.k8s.io;as=APIGrou
 
 /// Writes the tables, or checks that they are what would be written.
 pub(crate) async fn run(arguments: &Generate) -> Result<(), TaskError> {
+    if arguments.only != Some(Generated::Tables) {
+        cli_reference::run(arguments.check)?;
+    }
+    if arguments.only == Some(Generated::Cli) {
+        return Ok(());
+    }
     let saved =
         tempfile::tempdir().map_err(|source| TaskError::File { path: "a temporary directory".into(), source })?;
     save_answers(saved.path()).await?;

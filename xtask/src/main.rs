@@ -1,6 +1,7 @@
 //! The one door for developers: `cargo xtask <command>`.
 
 mod bench;
+mod cli_reference;
 mod command_line;
 mod components;
 mod conformance;

@@ -1,34 +1,56 @@
 //! Hosted control planes: the command line and the server.
 
 mod arguments;
+mod commands;
+mod conditions;
 mod down;
+mod flavour;
+mod high;
 mod instance;
+mod manifests;
+mod plane;
+mod progress;
 mod status;
 mod up;
 
+use std::error::Error;
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 use arguments::{Arguments, Command};
+use flavour::Flavour;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
-    let outcome: Result<(), Box<dyn std::error::Error>> = match arguments.command {
+    let flavour = Flavour::of(std::env::args_os().next().as_deref());
+    let outcome: Result<(), Box<dyn Error>> = match Arguments::read().command {
         Command::Up(up) => up::run(&up).map_err(Into::into),
         Command::Down(down) => down::run(&down).map_err(Into::into),
         Command::Status(status) => status::run(&status).map_err(Into::into),
+        command => match commands::run(command, flavour) {
+            Ok(()) => Ok(()),
+            Err(error) => {
+                explain(&error);
+                if let Some(hint) = error.hint() {
+                    eprintln!("hint: {hint}");
+                }
+                return ExitCode::from(error.exit_code());
+            }
+        },
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error}");
-            let mut source = error.source();
-            while let Some(cause) = source {
-                eprintln!("  because: {cause}");
-                source = cause.source();
-            }
+            explain(error.as_ref());
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Says what failed, and what that came from.
+fn explain(error: &dyn Error) {
+    eprintln!("error: {error}");
+    let mut source = error.source();
+    while let Some(cause) = source {
+        eprintln!("  because: {cause}");
+        source = cause.source();
     }
 }

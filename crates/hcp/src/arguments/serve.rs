@@ -1,33 +1,10 @@
-//! The command line as people type it.
+//! `hcp up`, `hcp down` and `hcp status`: the management plane on this machine.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use ipnet::IpNet;
-
-/// Hosted control planes on one machine.
-#[derive(Parser)]
-#[command(
-    name = "hcp",
-    version,
-    about,
-    after_help = "Examples:\n  hcp up                      serve a Kubernetes API on 127.0.0.1:6443\n  hcp up --detach             the same, in the background\n  hcp status                  what runs, and where\n  hcp down                    stop it"
-)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-#[derive(Subcommand)]
-pub(crate) enum Command {
-    /// Serve the management plane on this machine.
-    Up(Up),
-    /// Stop a running management plane.
-    Down(Down),
-    /// Say what runs, and where.
-    Status(Status),
-}
 
 #[derive(Args)]
 #[command(
@@ -55,6 +32,7 @@ pub(crate) struct Up {
 }
 
 #[derive(Args)]
+#[command(after_help = "Examples:\n  hcp down\n  hcp down --data-dir /var/lib/roost")]
 pub(crate) struct Down {
     /// Which one, when several run.
     #[arg(long, value_name = "DIR", env = "ROOST_DATA_DIR")]
@@ -62,6 +40,7 @@ pub(crate) struct Down {
 }
 
 #[derive(Args)]
+#[command(after_help = "Examples:\n  hcp status\n  hcp status -o json")]
 pub(crate) struct Status {
     /// Only the one on this data.
     #[arg(long, value_name = "DIR", env = "ROOST_DATA_DIR")]

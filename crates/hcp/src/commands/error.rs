@@ -1,0 +1,108 @@
+//! What commands fail with: one sentence, a hint where there is something to do, and an exit code.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::high::UsageError;
+use crate::plane::PlaneError;
+use crate::progress::seconds;
+
+/// The exit code of a command line that means nothing.
+const USAGE: u8 = 2;
+const FAILED: u8 = 1;
+/// What shells expect of a program that was interrupted.
+const INTERRUPTED: u8 = 130;
+
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CommandError {
+    #[error(transparent)]
+    Usage(#[from] UsageError),
+    #[error(transparent)]
+    Plane(#[from] PlaneError),
+    #[error("the file {path} of --{flag} cannot be read: {}", plainly(.source))]
+    Read { flag: &'static str, path: PathBuf, source: io::Error },
+    #[error("{path} cannot be written: {}", plainly(.source))]
+    Write { path: PathBuf, source: io::Error },
+    #[error("a HostedCluster {namespace}/{name} exists already")]
+    Taken { namespace: String, name: String },
+    #[error("the release {image} is not known; this plane has {known}")]
+    UnknownRelease { image: String, known: String },
+    #[error("no release was given, and the management plane names none")]
+    NoRelease,
+    #[error("this is {client}, but the operator is {server}")]
+    Versions { client: String, server: String },
+    #[error("the {0} was refused, and nothing was made")]
+    Invalid(String, #[source] PlaneError),
+    #[error("the {failed} could not be made; made before it: {}", .made.join(", "))]
+    HalfMade {
+        failed: String,
+        made: Vec<String>,
+        remove: String,
+        #[source]
+        source: Box<PlaneError>,
+    },
+    #[error("{what} is not done after {}: {cause}", seconds(*.after))]
+    TimedOut { what: String, after: Duration, cause: String, look: String },
+    #[error("{what} cannot go on: {cause}")]
+    Blocked { what: String, cause: String, look: String },
+    #[error("{what} is gone: somebody removed it")]
+    Vanished { what: String },
+    #[error("interrupted; {goes_on}")]
+    Interrupted { goes_on: String, look: String },
+    #[error("{what} is {found}, not {expected}")]
+    Platform { what: String, found: String, expected: &'static str, command: String },
+    #[error("{namespace}/{name} has no kubeconfig yet: {cause}")]
+    NoKubeconfig { namespace: String, name: String, cause: String },
+    #[error("the kubeconfig of {0} cannot be read")]
+    BadKubeconfig(String),
+    #[error("there is nothing to destroy: no HostedCluster {namespace}/{name}, and nothing that belonged to one")]
+    NothingToDestroy { namespace: String, name: String },
+    #[error("no cluster has a kubeconfig")]
+    NoKubeconfigs,
+    #[error("a key could not be made")]
+    Key,
+    #[error("the output could not be written: {0}")]
+    Output(#[from] io::Error),
+}
+
+fn plainly(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::IsADirectory => "it is a directory".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+impl CommandError {
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            Self::Usage(_) => USAGE,
+            Self::Interrupted { .. } => INTERRUPTED,
+            _ => FAILED,
+        }
+    }
+
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Usage(error) => error.hint().map(str::to_owned),
+            Self::Plane(error) | Self::Invalid(_, error) => error.hint(),
+            Self::Taken { namespace, name } => {
+                Some(format!("choose another --name, or look at it with: hcp describe cluster {name} -n {namespace}"))
+            }
+            Self::NoRelease | Self::UnknownRelease { .. } => Some("name one with --release-image".to_owned()),
+            Self::HalfMade { remove, .. } => Some(format!("remove what was made with: {remove}")),
+            Self::TimedOut { look, .. } | Self::Blocked { look, .. } | Self::Interrupted { look, .. } => {
+                Some(format!("look with: {look}"))
+            }
+            Self::Platform { command, .. } => Some(format!("use: {command}")),
+            Self::NoKubeconfig { namespace, name, .. } => {
+                Some(format!("see what it waits for with: hcp describe cluster {name} -n {namespace}"))
+            }
+            Self::NothingToDestroy { .. } => Some("see what there is with: hcp get clusters -A".to_owned()),
+            _ => None,
+        }
+    }
+}
