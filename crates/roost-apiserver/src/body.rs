@@ -152,6 +152,19 @@ impl Body<'_> {
         Ok((value, kind, findings))
     }
 
+    /// Refuses a body in a version that is read but not served.
+    fn refuse_version(&self, kind: &GroupVersionKind) -> Status {
+        if kind.kind == self.expected.kind {
+            return Status::bad_request(format!(
+                "the API version in the data ({}) does not match the expected API version ({})",
+                kind.api_version(),
+                self.expected.api_version()
+            ));
+        }
+        let (own, expected) = (format!("{}.{}", kind.version, kind.kind), internal_name(self.expected));
+        self.refuse(Some(kind), &format!("converting ({own}) to ({expected}): unknown conversion"))
+    }
+
     /// Refuses a body of another kind than the expected one.
     fn expect_kind(&self, kind: &GroupVersionKind, ty: &Type) -> Result<(), Status> {
         if kind.kind == self.expected.kind && kind.group == self.expected.group {
@@ -182,6 +195,9 @@ impl Body<'_> {
         };
         let registered = |_: &&Type| kind.group != "meta.k8s.io";
         let Some(ty) = roost_kinds::type_of(known, &kind.kind).filter(registered) else {
+            if crate::registered::is_registered(&api_version, &kind.kind) {
+                return Err(self.refuse_version(kind));
+            }
             let why = format!(
                 "no kind {} is registered for version {} in scheme {}",
                 quote(&kind.kind),

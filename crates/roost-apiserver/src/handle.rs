@@ -35,6 +35,20 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
         };
     }
     let verb = info.verb.as_str();
+    if !info.subresource.is_empty() && info.name.is_empty() {
+        let method = match verb {
+            "list" | "watch" => "get",
+            "deletecollection" => "delete",
+            other => other,
+        };
+        if resource.serves(&info.subresource, method) {
+            return Err(Status::bad_request("name must be provided"));
+        }
+    }
+    if verb == "watch" && resource.is("", "componentstatuses") {
+        warn_of_deprecation(call, &resource);
+        return Err(Status::method_not_supported(&resource.group_resource(), verb));
+    }
     if !resource.serves(&info.subresource, verb) || !is_method_routed(&resource, call) {
         return Err(method_not_allowed(&resource, call));
     }
@@ -47,8 +61,8 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
     if let Some(answer) = subresource::handle(call, &resource, &body).await {
         return answer;
     }
-    if resource.as_custom().is_none() && verb != "watch" {
-        negotiate::route(&call.headers, resource.encodings())?;
+    if resource.as_custom().is_none() {
+        negotiate::route_to(&call.headers, if matches!(verb, "list" | "watch") { LISTED } else { &LISTED[..3] })?;
     }
     let format = negotiate::negotiate(&call.headers, &call.query, resource.encodings())?;
     let target = Target {
@@ -76,6 +90,15 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
         _ => Err(method_not_allowed(&resource, call)),
     }
 }
+
+/// What a collection can be had as: the last two only by those who watch it.
+const LISTED: &[&str] = &[
+    "application/json",
+    "application/yaml",
+    "application/vnd.kubernetes.protobuf",
+    "application/json;stream=watch",
+    "application/vnd.kubernetes.protobuf;stream=watch",
+];
 
 /// The resources and versions that are going out of use.
 const DEPRECATED: &[(&str, &str, &str)] = &[
@@ -124,10 +147,18 @@ fn is_routed(resource: &Resource, call: &Call) -> bool {
     };
     let subresource_fits = info.subresource.is_empty() || resource.has_subresource(&info.subresource);
     let rest_fits = info.rest.is_empty() || info.subresource == "proxy";
-    if info.watch_prefix && !info.subresource.is_empty() {
+    let past = info.verb == "proxy" || (info.watch_prefix && !info.subresource.is_empty());
+    if past {
         return false;
     }
-    scope_fits && subresource_fits && rest_fits
+    let named = ["get", "update", "patch", "delete"].iter().any(|verb| resource.serves("", verb));
+    if info.subresource.is_empty() && !info.name.is_empty() && !named && !matches!(info.verb.as_str(), "list" | "watch")
+    {
+        return false;
+    }
+    // What cannot be listed has no place outside namespaces.
+    let listed = in_namespace || !resource.namespaced || resource.serves("", "list");
+    scope_fits && subresource_fits && rest_fits && listed
 }
 
 /// Objects are created in collections and changed by name, and namespaced ones only inside a namespace.
@@ -135,7 +166,7 @@ fn is_method_routed(resource: &Resource, call: &Call) -> bool {
     let info = &call.info;
     let all_namespaces = resource.namespaced && info.namespace.is_empty();
     match info.verb.as_str() {
-        "list" | "watch" => true,
+        "list" | "watch" => info.reads,
         "create" => !all_namespaces && (info.name.is_empty() || !info.subresource.is_empty()),
         "update" | "patch" => !all_namespaces && !info.name.is_empty(),
         _ => !all_namespaces,

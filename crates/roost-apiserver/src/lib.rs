@@ -37,6 +37,7 @@ mod options;
 mod outgoing;
 mod patch;
 mod read;
+mod registered;
 mod request;
 mod resource;
 mod respond;

@@ -165,17 +165,13 @@ impl DeleteOptions {
 
 fn query_as_options(query: &Query) -> Result<Value, Status> {
     let mut options = roost_object::Map::new();
-    if let Some(seconds) = query.non_empty("gracePeriodSeconds") {
-        let parsed: i64 = seconds.parse().map_err(|_| {
-            let quoted = roost_object::field::quote(seconds);
-            Status::bad_request(format!("strconv.ParseInt: parsing {quoted}: invalid syntax"))
-        })?;
-        options.insert("gracePeriodSeconds".into(), parsed.into());
+    if let Some(seconds) = query.integer("gracePeriodSeconds")? {
+        options.insert("gracePeriodSeconds".into(), seconds.into());
     }
     if query.get("orphanDependents").is_some() {
         options.insert("orphanDependents".into(), query.flag("orphanDependents").into());
     }
-    if let Some(policy) = query.non_empty("propagationPolicy") {
+    if let Some(policy) = query.get("propagationPolicy") {
         options.insert("propagationPolicy".into(), policy.into());
     }
     let dry_run: Vec<Value> = query.all("dryRun").map(Value::from).collect();
@@ -220,18 +216,11 @@ pub(crate) struct ListOptions {
 impl ListOptions {
     /// Reads and checks the options.
     pub(crate) fn parse(query: &Query, watch: bool) -> Result<ListOptions, Status> {
-        let number = |name: &str| -> Result<Option<i64>, Status> {
-            let Some(text) = query.non_empty(name) else { return Ok(None) };
-            text.parse().map(Some).map_err(|_| {
-                let quoted = roost_object::field::quote(text);
-                Status::bad_request(format!("strconv.ParseInt: parsing {quoted}: invalid syntax"))
-            })
-        };
         let text = |name: &str| query.get(name).unwrap_or_default().to_owned();
         let options = ListOptions {
             label_selector: text("labelSelector"),
             field_selector: text("fieldSelector"),
-            limit: number("limit")?.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(0),
+            limit: query.integer("limit")?.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(0),
             continue_token: text("continue"),
             resource_version: text("resourceVersion"),
             resource_version_match: match query.get("resourceVersionMatch").unwrap_or_default() {
@@ -240,7 +229,7 @@ impl ListOptions {
                 _ => None,
             },
             allow_bookmarks: query.flag("allowWatchBookmarks"),
-            timeout_seconds: number("timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
+            timeout_seconds: query.integer("timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
             send_initial_events: query.get("sendInitialEvents").map(|_| query.flag("sendInitialEvents")),
         };
         let mut errors = Errors::new();
@@ -286,6 +275,11 @@ impl ListOptions {
             errors.push(Error::forbidden(&path, why));
         }
         if asked.is_empty() {
+            // A watch that does not say where it starts gets initial events, as if it had asked for them.
+            let from_now = matches!(self.resource_version.as_str(), "" | "0") && self.send_initial_events.is_none();
+            if from_now && !self.continue_token.is_empty() {
+                errors.push(Error::forbidden(&path, "resourceVersionMatch is forbidden when continue is provided"));
+            }
             return;
         }
         if self.send_initial_events.is_none() {

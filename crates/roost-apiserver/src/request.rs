@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use http::Method;
+use roost_object::Status;
 
 /// The path and method of a request, read as the stock server reads them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +30,8 @@ pub(crate) struct RequestInfo {
     pub(crate) rest: String,
     /// Whether the deprecated `/watch/` prefix was used.
     pub(crate) watch_prefix: bool,
+    /// Whether the method is one that only reads.
+    pub(crate) reads: bool,
 }
 
 /// Subresources of a namespace, which would else look like resources inside it.
@@ -38,8 +41,12 @@ impl RequestInfo {
     /// Reads a request line. `query` decides between list and watch.
     pub(crate) fn parse(method: &Method, raw_path: &str, query: &Query) -> RequestInfo {
         let path = percent_encoding::percent_decode_str(raw_path).decode_utf8_lossy().into_owned();
-        let mut info =
-            RequestInfo { verb: method.as_str().to_ascii_lowercase(), path: path.clone(), ..RequestInfo::default() };
+        let mut info = RequestInfo {
+            verb: method.as_str().to_ascii_lowercase(),
+            path: path.clone(),
+            reads: matches!(*method, Method::GET | Method::HEAD),
+            ..RequestInfo::default()
+        };
         let trimmed = path.strip_prefix('/').unwrap_or(&path);
         let parts: Vec<&str> = trimmed.strip_suffix('/').unwrap_or(trimmed).split('/').collect();
         if parts.len() < 3 {
@@ -140,6 +147,20 @@ impl Query {
     /// The first value of a parameter, unless it is empty.
     pub(crate) fn non_empty(&self, name: &str) -> Option<&str> {
         self.get(name).filter(|value| !value.is_empty())
+    }
+
+    /// A parameter that is a whole number; one that is given but is none is refused.
+    pub(crate) fn integer(&self, name: &str) -> Result<Option<i64>, Status> {
+        use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+        let Some(text) = self.get(name) else { return Ok(None) };
+        text.parse().map(Some).map_err(|error: std::num::ParseIntError| {
+            let why = match error.kind() {
+                PosOverflow | NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            };
+            let quoted = roost_object::field::quote(text);
+            Status::bad_request(format!("strconv.ParseInt: parsing {quoted}: {why}"))
+        })
     }
 
     /// All values of a parameter.

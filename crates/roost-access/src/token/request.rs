@@ -76,6 +76,20 @@ fn kind() -> GroupKind {
 }
 
 impl TokenRequest {
+    /// Checks that a request's body does not name another account than its URL: before the account is looked for.
+    pub fn check_name(object: &Value, namespace: &str, name: &str) -> Result<(), Status> {
+        for (field, expected) in [("name", name), ("namespace", namespace)] {
+            let given = object["metadata"][field].as_str().unwrap_or_default();
+            if !given.is_empty() && given != expected {
+                let words = format!("must match the service account {field} if specified");
+                let metadata = Path::new("metadata");
+                let error = FieldError::invalid(&metadata.child(field), given, words);
+                return Err(Status::invalid(&kind(), name, &[error]));
+            }
+        }
+        Ok(())
+    }
+
     /// Checks a request's body against its URL and the account, and fills in what it leaves open.
     pub fn new(
         mut object: Value,
@@ -93,15 +107,7 @@ impl TokenRequest {
                 object[part] = json!({});
             }
         }
-        for (field, expected) in [("name", name), ("namespace", namespace)] {
-            let given = object["metadata"][field].as_str().unwrap_or_default();
-            if !given.is_empty() && given != expected {
-                let words = format!("must match the service account {field} if specified");
-                let metadata = Path::new("metadata");
-                let error = FieldError::invalid(&metadata.child(field), given, words);
-                return Err(Status::invalid(&kind(), name, &[error]));
-            }
-        }
+        Self::check_name(&object, namespace, name)?;
         let uid = account["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
         let given = object["metadata"]["uid"].as_str().unwrap_or_default();
         if !given.is_empty() && given != uid {

@@ -14,6 +14,10 @@ use crate::write::Target;
 pub(crate) async fn get(target: &Target<'_>, format: &Format) -> Result<Response<Body>, Status> {
     let cluster = &target.call.cluster;
     let resource = target.resource;
+    if target.call.query.flag("export") {
+        let why = "the export parameter, deprecated since v1.14, is no longer supported";
+        return Err(Status::bad_request(why));
+    }
     check_revision(target)?;
     let collection = target.collection();
     let entry = cluster.store.get(&collection, &target.key()).ok_or_else(|| target.not_found())?;

@@ -180,7 +180,8 @@ fn container(call: &Call, pod: &Value) -> Result<(), Status> {
 /// Where a node's kubelet listens.
 fn kubelet_address(call: &Call, node: &str) -> Result<String, Status> {
     let found = call.cluster.find("", "nodes", "", node);
-    let found = found.ok_or_else(|| Status::not_found(&GroupResource::new("", "nodes"), node))?;
+    // Stock names the resource of the request, whatever it is that is missing.
+    let found = found.ok_or_else(|| Status::not_found(&GroupResource::new("", &*call.info.resource), node))?;
     let addresses: Vec<&Value> = found["status"]["addresses"].as_array().into_iter().flatten().collect();
     let text = |address: &Value, name: &str| address[name].as_str().unwrap_or_default().to_owned();
     ADDRESS_TYPES
@@ -197,12 +198,7 @@ fn kubelet_address(call: &Call, node: &str) -> Result<String, Status> {
 
 /// Refuses options of a log that make no sense.
 fn check_log_options(call: &Call) -> Result<(), Status> {
-    let number = |name: &str| -> Result<Option<i64>, Status> {
-        let Some(text) = call.query.non_empty(name) else { return Ok(None) };
-        text.parse()
-            .map(Some)
-            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {}: invalid syntax", quote(text))))
-    };
+    let number = |name: &str| call.query.integer(name);
     let mut errors = Errors::new();
     let since = number("sinceSeconds")?;
     if let Some(lines) = number("tailLines")?.filter(|lines| *lines < 0) {

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::Response;
+use roost_object::field::{Error, Path};
 use roost_object::selector::LabelSelector;
 use roost_object::status::{Cause, Details};
-use roost_object::{GroupResource, Status, Value};
+use roost_object::{GroupKind, GroupResource, Status, Value};
 use serde_json::json;
 
 use super::binding::{created, set_condition};
@@ -33,6 +34,11 @@ pub(super) async fn create(call: &Call, pods: &Arc<Resource>, bytes: &Bytes) -> 
     if metadata_text(&eviction, "name") != info.name {
         return Err(Status::bad_request("name in URL does not match name in Eviction object"));
     }
+    if eviction["deleteOptions"]["ignoreStoreReadErrorWithClusterBreakingPotential"] == true {
+        let path = Path::new("deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential");
+        let error = Error::invalid(&path, true, "can not be set for pod eviction, try after removing the option");
+        return Err(Status::invalid(&GroupKind::new("policy", "Eviction"), &info.name, &[error]));
+    }
     let nothing = json!({});
     let mut delete = DeleteOptions::parse(&call.query, Some(eviction.get("deleteOptions").unwrap_or(&nothing)))?;
     delete.dry_run |= options.dry_run;
@@ -43,7 +49,7 @@ pub(super) async fn create(call: &Call, pods: &Arc<Resource>, bytes: &Bytes) -> 
         match disrupt(&target, &pod, delete.dry_run).await? {
             Verdict::Counted => false,
             Verdict::Unhealthy => true,
-            Verdict::Refused(why) => return Ok(respond::object(201, &format, &why)),
+            Verdict::Refused(why) => return Ok(respond::object(500, &format, &why)),
         }
     };
     if guarded && delete.resource_version.is_none() {
@@ -59,7 +65,7 @@ enum Verdict {
     Counted,
     /// The pod does no good as it is, so that it may go as long as it stays so.
     Unhealthy,
-    /// It is refused, by an answer that stock sends as a success.
+    /// It is refused, by an answer of its own.
     Refused(Value),
 }
 

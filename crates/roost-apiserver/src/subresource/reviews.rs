@@ -12,10 +12,10 @@ use serde_json::json;
 use super::decode_as;
 use crate::admission::{self, Action};
 use crate::call::Call;
-use crate::negotiate::{self, BUILT_IN};
+use crate::negotiate::{self, BUILT_IN, Format, View};
 use crate::options::{WriteKind, WriteOptions};
 use crate::resource::Resource;
-use crate::respond::{self, Body};
+use crate::respond::Body;
 use crate::tokens;
 use crate::write::{Target, match_namespace, track};
 
@@ -59,7 +59,21 @@ pub(super) async fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
             answer["status"] = review.status(&decision);
         }
     }
-    Ok(respond::object(201, &format, &answer))
+    present(call, resource, &format, answer)
+}
+
+/// Answers with what is never stored, and so has no table.
+pub(super) fn present(
+    call: &Call,
+    resource: &Resource,
+    format: &Format,
+    answer: Value,
+) -> Result<Response<Body>, Status> {
+    if format.view == View::Table {
+        let names: Vec<_> = BUILT_IN.iter().map(|encoding| encoding.media_type()).collect();
+        return Err(Status::not_acceptable(&names));
+    }
+    crate::read::present(call, resource, format, 201, answer)
 }
 
 /// The health of the parts, as an old API reports it.

@@ -14,7 +14,7 @@ use crate::call::Call;
 use crate::negotiate::{self, BUILT_IN};
 use crate::options::{WriteKind, WriteOptions};
 use crate::resource::Resource;
-use crate::respond::{self, Body};
+use crate::respond::Body;
 use crate::tokens;
 use crate::write::{Target, match_namespace, track};
 
@@ -48,6 +48,7 @@ pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes)
     );
     let action = Action { operation: "CREATE", kind: ["authentication.k8s.io", "v1", "TokenRequest"] };
     admission::admit(target, &action, &mut body, options.dry_run).await?;
+    TokenRequest::check_name(&body, &info.namespace, &info.name)?;
     let account = cluster
         .find("", "serviceaccounts", &info.namespace, &info.name)
         .ok_or_else(|| Status::not_found(&accounts.group_resource(), &info.name))?;
@@ -67,7 +68,7 @@ pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes)
     let id = uuid::Uuid::new_v4().to_string();
     let issued = request.issue(&cluster.identity().token_issuer, &settings, target.as_ref(), node.as_ref(), id, now)?;
     call.warnings.extend(issued.warnings);
-    Ok(respond::object(201, &format, issued.answer.expose()))
+    super::reviews::present(call, &TOKEN_REQUESTS, &format, issued.answer.expose().clone())
 }
 
 fn find_bound(call: &Call, bound: &BoundReference) -> Result<Value, Status> {
@@ -76,6 +77,9 @@ fn find_bound(call: &Call, bound: &BoundReference) -> Result<Value, Status> {
         BoundReference::Secret(name) => ("secrets", call.info.namespace.as_str(), name),
         BoundReference::Node(name) => ("nodes", "", name),
     };
+    if name.is_empty() {
+        return Err(Status::bad_request("Name parameter required."));
+    }
     call.cluster
         .find("", plural, namespace, name)
         .ok_or_else(|| Status::not_found(&GroupResource::new("", plural), name))
