@@ -180,9 +180,11 @@ fn facts_of(schema: &Value) -> Facts {
 }
 
 fn own_facts(schema: &Value) -> Facts {
+    // To say no is to say nothing, except for a default.
+    let says_something = |key: &str, value: &Value| key == "default" || !matches!(value, Value::Bool(false) | Value::Null);
     let keywords = schema.as_object().into_iter().flatten();
     keywords
-        .filter(|(key, value)| !NOT_FACTS.contains(&key.as_str()) && **value != Value::Bool(false) && !value.is_null())
+        .filter(|(key, value)| !NOT_FACTS.contains(&key.as_str()) && says_something(key, value))
         .map(|(key, value)| (key.clone(), without_descriptions(value)))
         .collect()
 }
