@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use roost_apiserver::{AuditLog, Cluster, ClusterConfig, Engine, Host, ServingCertificate, serve, tls_config};
+use roost_runtime::{EmbeddedRuntime, Front};
 use roost_store::{OpenError, Options, Store};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -109,8 +110,11 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
         version: roost_apiserver::KUBERNETES_VERSION.to_owned(),
     };
     let (stop, stopping) = watch::channel(false);
-    let host = Host { cluster: Arc::clone(&cluster), tls };
-    let server = tokio::spawn(serve(host, listener, stopping));
+    let runtime = EmbeddedRuntime::new(engine, store, address.ip());
+    let front = Front { management: Host { cluster: Arc::clone(&cluster), tls }, runtime: Arc::clone(&runtime) };
+    let server = tokio::spawn(serve(front, listener, stopping));
+    let published = roost_operator::Front { address: reachable(address.ip()), port: address.port() };
+    let operator = tokio::spawn(roost_operator::run(cluster.client(), Arc::clone(&runtime), published));
     instance.register()?;
     println!(
         "ready in {} ms: {} (kubeconfig {})",
@@ -121,7 +125,9 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     wait_for_end().await;
     tracing::info!("stopping");
     let _ = stop.send(true);
+    operator.abort();
     cluster.close();
+    runtime.stop().await;
     let outcome = server.await;
     inside.abort();
     instance.unregister();

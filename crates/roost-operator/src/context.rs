@@ -1,0 +1,90 @@
+//! What all controllers share: the client, the runtime, and how a pass ends.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::object::{ObjectError, Objects};
+
+/// Where the management plane's own listener is reached, for clusters that are published behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Front {
+    /// Its address.
+    pub address: IpAddr,
+    /// Its port.
+    pub port: u16,
+}
+
+/// What all controllers work with.
+pub(crate) struct Context<R> {
+    pub(crate) objects: Objects,
+    pub(crate) runtime: Arc<R>,
+    pub(crate) front: Front,
+}
+
+/// When to look at an object again, beside when something changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Only when something changes.
+    Settled,
+    /// After a while.
+    After(Duration),
+    /// At a time.
+    At(Timestamp),
+}
+
+impl Next {
+    /// How long to wait; none for a change.
+    pub(crate) fn wait(self, now: Timestamp) -> Option<Duration> {
+        match self {
+            Next::Settled => None,
+            Next::After(duration) => Some(duration),
+            Next::At(time) => Some(Duration::try_from(time.duration_since(now)).unwrap_or(Duration::ZERO)),
+        }
+    }
+}
+
+/// Why a pass ended early. It is tried again, each time after a longer while.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ReconcileError {
+    #[error(transparent)]
+    Object(#[from] ObjectError),
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn words(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut words = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        // What an API says is a sentence; the rest of its status is for programs.
+        let answer = cause.downcast_ref::<Box<kube::Error>>().map(|error| &**error);
+        let text = match answer {
+            Some(kube::Error::Api(status)) => status.message.clone(),
+            _ => cause.to_string(),
+        };
+        if !words.contains(&text) {
+            words.push_str(": ");
+            words.push_str(&text);
+        }
+        source = if answer.is_some() { None } else { cause.source() };
+    }
+    words
+}
+
+impl ReconcileError {
+    pub(crate) fn words(&self) -> String {
+        match self {
+            ReconcileError::Object(error) => words(error),
+            ReconcileError::Refused(problem) => problem.clone(),
+        }
+    }
+
+    /// Whether the world moved on while a pass was under way.
+    pub(crate) fn is_race(&self) -> bool {
+        matches!(self, ReconcileError::Object(error) if error.is_race())
+    }
+}

@@ -1,0 +1,86 @@
+//! The controllers that turn HostedClusters and NodePools into running clusters.
+//!
+//! Every controller has the same five steps, one module each: *dereference* reads, *validate* and *plan* decide and
+//! are pure, *apply* writes, *status* says how it is. What is read and written goes through a Kubernetes client and
+//! nothing else, so the same controllers run on the embedded engine and on any Kubernetes.
+
+mod condition;
+mod context;
+mod hosted_cluster;
+mod hosted_control_plane;
+mod install;
+mod names;
+mod node_pool;
+mod object;
+mod orphans;
+mod pause;
+mod publishing;
+mod queue;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use roost_runtime::Runtime;
+
+use context::Context;
+pub use context::Front;
+use object::Objects;
+use queue::{Controller, Done, Key, Queue};
+
+/// Passes that are under way at the same time.
+const CONCURRENCY: usize = 16;
+/// How soon a management plane that could not be prepared is tried again.
+const INSTALL_RETRY: Duration = Duration::from_secs(1);
+
+/// Runs all controllers on a management plane until the future is dropped.
+pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front) {
+    let objects = Objects::new(client);
+    while let Err(error) = install::install(&objects, &*runtime).await {
+        tracing::warn!(error = context::words(&error), "the management plane could not be prepared; trying again");
+        tokio::time::sleep(INSTALL_RETRY).await;
+    }
+    let queue = Arc::new(Queue::default());
+    let context = Arc::new(Context { objects: objects.clone(), runtime, front });
+    let passes = {
+        let context = Arc::clone(&context);
+        Arc::clone(&queue).run(CONCURRENCY, move |key| {
+            let context = Arc::clone(&context);
+            async move { pass(&context, &key).await }
+        })
+    };
+    tokio::join!(passes, watch::run(objects, Arc::clone(&queue)), wakes(&context));
+}
+
+/// One pass over one object.
+async fn pass<R: Runtime>(context: &Arc<Context<R>>, key: &Key) -> Done {
+    let Key { controller, namespace, name } = key;
+    let outcome = match controller {
+        Controller::HostedCluster => hosted_cluster::reconcile(context, namespace, name).await,
+        Controller::HostedControlPlane => hosted_control_plane::reconcile(context, namespace, name).await,
+        Controller::NodePool => node_pool::reconcile(context, namespace, name).await,
+        Controller::Orphans => orphans::reconcile(context, namespace, name).await,
+    };
+    match outcome {
+        Ok(next) => next.wait(Timestamp::now()).map_or(Done::Settled, Done::After),
+        Err(error) => {
+            if error.is_race() {
+                tracing::debug!(?key, error = error.words(), "looked at again");
+            } else {
+                tracing::warn!(?key, error = error.words(), "tried again later");
+            }
+            Done::Failed
+        }
+    }
+}
+
+/// A plane that woke because somebody called is no longer asked to sleep.
+async fn wakes<R: Runtime>(context: &Arc<Context<R>>) {
+    loop {
+        let id = context.runtime.woken().await;
+        if let Err(error) = hosted_cluster::wake(context, &id).await {
+            tracing::warn!(%id, error = error.words(), "the cluster woke, but could not be marked as awake");
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Names that objects carry, and that users and other controllers know.
+
+pub(crate) use roost_api::hypershift::names::annotation::{
+    CLUSTER, HAS_BEEN_AVAILABLE, SKIP_DELETE_CONTROL_PLANE_NAMESPACE as KEEP_NAMESPACE,
+};
+pub(crate) use roost_api::hypershift::names::finalizer::RESOURCE as FINALIZER;
+pub(crate) use roost_api::hypershift::names::label::HOSTED_CONTROL_PLANE as CONTROL_PLANE_LABEL;
+
+/// On a HostedCluster: sleep until somebody calls.
+pub(crate) const HIBERNATE: &str = "roost.dev/hibernate";
+/// On a HostedCluster: replace certificate authorities, as `<authority or all>@<time>`.
+pub(crate) const ROTATE: &str = "roost.dev/rotate-ca";
+/// The prefixes of annotations that a control plane takes over from its HostedCluster.
+pub(crate) const INHERITED: [&str; 3] =
+    ["hypershift.openshift.io/", "roost.dev/", "resource-request-override.hypershift.openshift.io/"];

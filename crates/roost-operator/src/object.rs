@@ -1,0 +1,297 @@
+//! Objects as the controllers handle them: documents with a kind, read and applied through one client.
+
+use std::fmt;
+
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
+use kube::Client;
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::core::GroupVersionKind;
+use serde_json::{Value, json};
+
+/// Who owns the fields that the controllers set.
+pub(crate) const FIELD_MANAGER: &str = "roost-operator";
+/// Writes of one plan that are under way at the same time.
+const CONCURRENT_WRITES: usize = 16;
+
+/// A kind that the controllers read or write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    Namespace,
+    Secret,
+    ConfigMap,
+    Service,
+    HostedCluster,
+    HostedControlPlane,
+    NodePool,
+    ControlPlaneComponent,
+    ManagedCluster,
+    CustomResourceDefinition,
+    ClusterVersion,
+    ClusterOperator,
+}
+
+impl Kind {
+    /// Group, version, kind and plural.
+    const fn names(self) -> (&'static str, &'static str, &'static str, &'static str) {
+        const HYPERSHIFT: &str = "hypershift.openshift.io";
+        match self {
+            Kind::Namespace => ("", "v1", "Namespace", "namespaces"),
+            Kind::Secret => ("", "v1", "Secret", "secrets"),
+            Kind::ConfigMap => ("", "v1", "ConfigMap", "configmaps"),
+            Kind::Service => ("", "v1", "Service", "services"),
+            Kind::HostedCluster => (HYPERSHIFT, "v1beta1", "HostedCluster", "hostedclusters"),
+            Kind::HostedControlPlane => (HYPERSHIFT, "v1beta1", "HostedControlPlane", "hostedcontrolplanes"),
+            Kind::NodePool => (HYPERSHIFT, "v1beta1", "NodePool", "nodepools"),
+            Kind::ControlPlaneComponent => (HYPERSHIFT, "v1beta1", "ControlPlaneComponent", "controlplanecomponents"),
+            Kind::ManagedCluster => ("cluster.open-cluster-management.io", "v1", "ManagedCluster", "managedclusters"),
+            Kind::CustomResourceDefinition => {
+                ("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions")
+            }
+            Kind::ClusterVersion => ("config.openshift.io", "v1", "ClusterVersion", "clusterversions"),
+            Kind::ClusterOperator => ("config.openshift.io", "v1", "ClusterOperator", "clusteroperators"),
+        }
+    }
+
+    /// As documents name it.
+    pub(crate) fn name(self) -> &'static str {
+        self.names().2
+    }
+
+    /// As documents name its group and version.
+    pub(crate) fn api_version(self) -> String {
+        let (group, version, ..) = self.names();
+        if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") }
+    }
+
+    pub(crate) fn resource(self) -> ApiResource {
+        let (group, version, kind, plural) = self.names();
+        ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural)
+    }
+
+    fn of(api_version: &str, kind: &str) -> Option<Kind> {
+        [
+            Kind::Namespace,
+            Kind::Secret,
+            Kind::ConfigMap,
+            Kind::Service,
+            Kind::HostedCluster,
+            Kind::HostedControlPlane,
+            Kind::NodePool,
+            Kind::ControlPlaneComponent,
+            Kind::ManagedCluster,
+            Kind::CustomResourceDefinition,
+            Kind::ClusterVersion,
+            Kind::ClusterOperator,
+        ]
+        .into_iter()
+        .find(|known| known.name() == kind && known.api_version() == api_version)
+    }
+}
+
+/// Which object.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Reference {
+    pub(crate) kind: Kind,
+    /// Empty for what belongs to no namespace.
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl Reference {
+    pub(crate) fn new(kind: Kind, namespace: &str, name: &str) -> Self {
+        Self { kind, namespace: namespace.to_owned(), name: name.to_owned() }
+    }
+
+    /// The object that a document describes.
+    ///
+    /// # Panics
+    /// When the controllers build a document of a kind that they do not know, which tests find.
+    pub(crate) fn of(document: &Value) -> Self {
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let kind = Kind::of(&text(&document["apiVersion"]), &text(&document["kind"]))
+            .expect("controllers build documents of known kinds");
+        let metadata = &document["metadata"];
+        Self { kind, namespace: text(&metadata["namespace"]), name: text(&metadata["name"]) }
+    }
+}
+
+impl fmt::Display for Reference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kind, namespace, name } = self;
+        if namespace.is_empty() {
+            write!(formatter, "{} {name}", kind.name())
+        } else {
+            write!(formatter, "{} {namespace}/{name}", kind.name())
+        }
+    }
+}
+
+/// What the API refused, and for which object.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action} {object}")]
+pub(crate) struct ObjectError {
+    action: &'static str,
+    object: Reference,
+    source: Box<kube::Error>,
+}
+
+impl ObjectError {
+    fn new(action: &'static str, object: &Reference, source: kube::Error) -> Self {
+        Self { action, object: object.clone(), source: Box::new(source) }
+    }
+
+    /// Whether the object changed or went while it was being worked on; trying again is all it takes.
+    pub(crate) fn is_race(&self) -> bool {
+        matches!(&*self.source, kube::Error::Api(status) if status.code == 409 || status.code == 404)
+    }
+}
+
+/// A plane's objects.
+#[derive(Clone)]
+pub(crate) struct Objects {
+    client: Client,
+}
+
+impl Objects {
+    pub(crate) fn new(client: Client) -> Self {
+        Self { client }
+    }
+
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
+    fn api(&self, kind: Kind, namespace: &str) -> Api<DynamicObject> {
+        let resource = kind.resource();
+        if namespace.is_empty() {
+            Api::all_with(self.client.clone(), &resource)
+        } else {
+            Api::namespaced_with(self.client.clone(), namespace, &resource)
+        }
+    }
+
+    /// The object; none when it is not there.
+    pub(crate) async fn find(&self, kind: Kind, namespace: &str, name: &str) -> Result<Option<Value>, ObjectError> {
+        let found = self.api(kind, namespace).get_opt(name).await;
+        let found = found.map_err(|error| ObjectError::new("read", &Reference::new(kind, namespace, name), error))?;
+        Ok(found.map(to_value))
+    }
+
+    /// All objects of a kind, of one namespace unless that is empty.
+    pub(crate) async fn list(&self, kind: Kind, namespace: &str) -> Result<Vec<Value>, ObjectError> {
+        let listed = self.api(kind, namespace).list(&ListParams::default()).await;
+        let listed = listed.map_err(|error| ObjectError::new("list", &Reference::new(kind, namespace, "*"), error))?;
+        let (api_version, name) = (kind.api_version(), kind.name());
+        let complete = |object: DynamicObject| {
+            let mut value = to_value(object);
+            value["apiVersion"] = json!(api_version);
+            value["kind"] = json!(name);
+            value
+        };
+        Ok(listed.items.into_iter().map(complete).collect())
+    }
+
+    /// Makes or changes an object so that it has all that the document says. What others set stays.
+    pub(crate) async fn apply(&self, document: &Value) -> Result<Value, ObjectError> {
+        let object = Reference::of(document);
+        let parameters = PatchParams::apply(FIELD_MANAGER).force();
+        let applied =
+            self.api(object.kind, &object.namespace).patch(&object.name, &parameters, &Patch::Apply(document)).await;
+        applied.map(to_value).map_err(|error| ObjectError::new("apply", &object, error))
+    }
+
+    /// Applies many documents that do not depend on each other.
+    pub(crate) async fn apply_all(&self, documents: &[Value]) -> Result<Vec<Value>, ObjectError> {
+        let writes: Vec<_> = documents.iter().map(|document| self.apply(document)).collect();
+        stream::iter(writes).buffer_unordered(CONCURRENT_WRITES).try_collect().await
+    }
+
+    /// Merges a change into an object.
+    pub(crate) async fn merge(&self, object: &Reference, change: &Value) -> Result<Value, ObjectError> {
+        let merged = self
+            .api(object.kind, &object.namespace)
+            .patch(&object.name, &PatchParams::default(), &Patch::Merge(change))
+            .await;
+        merged.map(to_value).map_err(|error| ObjectError::new("change", object, error))
+    }
+
+    /// Replaces an object's status.
+    pub(crate) async fn set_status(&self, object: &Reference, status: &Value) -> Result<Value, ObjectError> {
+        // A status is replaced as a whole, and merging null first would be two writes; a JSON patch is one.
+        let patch = json!([{"op": "add", "path": "/status", "value": status}]);
+        let Ok(patch) = serde_json::from_value(patch) else { return Ok(Value::Null) };
+        let written = self
+            .api(object.kind, &object.namespace)
+            .patch_status(&object.name, &PatchParams::default(), &Patch::<Value>::Json(patch))
+            .await;
+        written.map(to_value).map_err(|error| ObjectError::new("report the status of", object, error))
+    }
+
+    /// Asks for an object's deletion. Nothing happens when it is not there.
+    pub(crate) async fn delete(&self, object: &Reference) -> Result<(), ObjectError> {
+        match self.api(object.kind, &object.namespace).delete(&object.name, &DeleteParams::background()).await {
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
+            Err(error) => Err(ObjectError::new("delete", object, error)),
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+fn to_value(object: DynamicObject) -> Value {
+    serde_json::to_value(object).unwrap_or_default()
+}
+
+/// Whether an object already has all that a document says, so that applying it would change nothing.
+pub(crate) fn has_all(live: &Value, wanted: &Value) -> bool {
+    match (live, wanted) {
+        (Value::Object(live), Value::Object(wanted)) => {
+            wanted.iter().all(|(key, wanted)| live.get(key).is_some_and(|live| has_all(live, wanted)))
+        }
+        (Value::Array(live), Value::Array(wanted)) => {
+            live.len() == wanted.len() && live.iter().zip(wanted).all(|(live, wanted)| has_all(live, wanted))
+        }
+        (live, wanted) => live == wanted,
+    }
+}
+
+/// Whether an object is on its way out.
+pub(crate) fn is_deleting(object: &Value) -> bool {
+    object["metadata"]["deletionTimestamp"].is_string()
+}
+
+/// Whether an object carries a finalizer.
+pub(crate) fn has_finalizer(object: &Value, finalizer: &str) -> bool {
+    finalizers(object).any(|present| present == finalizer)
+}
+
+pub(crate) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
+    object["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str)
+}
+
+/// An annotation's value; empty when it is not there.
+pub(crate) fn annotation<'a>(object: &'a Value, name: &str) -> &'a str {
+    object["metadata"]["annotations"][name].as_str().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_object_may_have_more_than_is_wanted() {
+        let live = json!({"data": {"a": "1", "b": "2"}, "list": [{"x": 1, "y": 2}]});
+        assert!(has_all(&live, &json!({"data": {"a": "1"}, "list": [{"x": 1}]})));
+        assert!(!has_all(&live, &json!({"data": {"a": "2"}})));
+        assert!(!has_all(&live, &json!({"list": []})));
+        assert!(!has_all(&live, &json!({"other": {}})));
+    }
+
+    #[test]
+    fn documents_name_their_object() {
+        let document = json!({"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedControlPlane",
+            "metadata": {"name": "demo", "namespace": "clusters-demo"}});
+        let object = Reference::of(&document);
+        assert_eq!(object.kind, Kind::HostedControlPlane);
+        assert_eq!(object.to_string(), "HostedControlPlane clusters-demo/demo");
+    }
+}

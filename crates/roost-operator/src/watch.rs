@@ -1,0 +1,319 @@
+//! From changes of objects to what has to be looked at. One watch for each kind, for all clusters.
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use futures::{Stream, TryStreamExt as _, pin_mut};
+use kube::api::{Api, DynamicObject, ObjectMeta, PartialObjectMeta};
+use kube::runtime::WatchStreamExt as _;
+use kube::runtime::watcher::{self, Event};
+use roost_pki::plane::WRITTEN_ANNOTATION;
+use serde_json::Value;
+
+use crate::hosted_cluster;
+use crate::names::{CLUSTER, CONTROL_PLANE_LABEL};
+use crate::object::{Kind, Objects};
+use crate::queue::{Controller, Key, Queue};
+
+/// A user's Secret or ConfigMap: its kind, namespace and name.
+type Material = (Kind, String, String);
+
+/// What the watches remember: which clusters a user's Secret or ConfigMap matters to, and which pools a cluster has.
+#[derive(Default)]
+struct Index {
+    references: HashMap<Material, HashSet<String>>,
+    referring: HashMap<(String, String), Vec<Material>>,
+    pools: HashMap<(String, String), HashSet<String>>,
+}
+
+/// Follows all kinds until the future is dropped.
+pub(crate) async fn run(objects: Objects, queue: Arc<Queue>) {
+    let index = Arc::new(parking_lot::Mutex::new(Index::default()));
+    tokio::join!(
+        clusters(&objects, &queue, &index),
+        pools(&objects, &queue, &index),
+        follow(&objects, Kind::HostedControlPlane, None, |change| {
+            let (namespace, name) = change.identity();
+            if change.is_meaningful {
+                queue.add(Key::new(Controller::HostedControlPlane, namespace, name));
+            }
+            add_cluster(&queue, change.metadata);
+        }),
+        follow(&objects, Kind::Secret, None, |change| material(&queue, &index, Kind::Secret, &change)),
+        follow(&objects, Kind::ConfigMap, None, |change| material(&queue, &index, Kind::ConfigMap, &change)),
+        follow(&objects, Kind::Service, None, |change| {
+            add_plane(&queue, change.metadata);
+        }),
+        follow(&objects, Kind::ControlPlaneComponent, None, |change| {
+            if change.is_meaningful {
+                add_plane(&queue, change.metadata);
+            }
+        }),
+        follow(&objects, Kind::Namespace, Some(CONTROL_PLANE_LABEL), |change| {
+            add_cluster(&queue, change.metadata);
+        }),
+    );
+}
+
+/// HostedClusters are followed whole, for what they name.
+async fn clusters(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<Index>) {
+    let api: Api<DynamicObject> = Api::all_with(objects.client(), &Kind::HostedCluster.resource());
+    let events = watcher::watcher(api, watcher::Config::default()).default_backoff();
+    pin_mut!(events);
+    let mut seen = Seen::default();
+    while let Some(event) = next(&mut events, Kind::HostedCluster).await {
+        match event {
+            Event::Apply(object) | Event::InitApply(object) => {
+                let Some((namespace, name)) = identity(&object.metadata) else { continue };
+                index.lock().refer(namespace, name, object.data.get("spec").unwrap_or(&Value::Null));
+                if seen.is_new(&object.metadata) {
+                    queue.add(Key::new(Controller::HostedCluster, namespace, name));
+                }
+                for pool in index.lock().pools_of(namespace, name) {
+                    queue.add(Key::new(Controller::NodePool, namespace, &pool));
+                }
+            }
+            Event::Delete(object) => {
+                let Some((namespace, name)) = identity(&object.metadata) else { continue };
+                index.lock().refer(namespace, name, &Value::Null);
+                seen.forget(&object.metadata);
+                queue.add(Key::new(Controller::Orphans, namespace, name));
+            }
+            // Clusters may have gone while nobody watched.
+            Event::InitDone => queue.add(Key::new(Controller::Orphans, "", "")),
+            Event::Init => {}
+        }
+    }
+}
+
+/// NodePools are followed whole, for the cluster that they name.
+async fn pools(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<Index>) {
+    let api: Api<DynamicObject> = Api::all_with(objects.client(), &Kind::NodePool.resource());
+    let events = watcher::watcher(api, watcher::Config::default()).default_backoff();
+    pin_mut!(events);
+    let mut seen = Seen::default();
+    while let Some(event) = next(&mut events, Kind::NodePool).await {
+        let (object, is_gone) = match event {
+            Event::Apply(object) | Event::InitApply(object) => (object, false),
+            Event::Delete(object) => (object, true),
+            Event::Init | Event::InitDone => continue,
+        };
+        let Some((namespace, name)) = identity(&object.metadata) else { continue };
+        let cluster = object.data["spec"]["clusterName"].as_str().unwrap_or_default();
+        index.lock().pool(namespace, cluster, name, is_gone);
+        if is_gone {
+            seen.forget(&object.metadata);
+            queue.add(Key::new(Controller::HostedCluster, namespace, cluster));
+        } else if seen.is_new(&object.metadata) {
+            queue.add(Key::new(Controller::NodePool, namespace, name));
+        }
+    }
+}
+
+/// A change of an object, as far as its metadata tells.
+struct Change<'a> {
+    metadata: &'a ObjectMeta,
+    /// Whether more than the status changed.
+    is_meaningful: bool,
+}
+
+impl Change<'_> {
+    fn identity(&self) -> (&str, &str) {
+        identity(self.metadata).unwrap_or_default()
+    }
+}
+
+/// Follows the metadata of a kind.
+async fn follow(objects: &Objects, kind: Kind, label: Option<&str>, tell: impl Fn(Change<'_>)) {
+    let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(objects.client(), &kind.resource());
+    let mut config = watcher::Config::default();
+    if let Some(label) = label {
+        config = config.labels(label);
+    }
+    let events = watcher::watcher(api, config).default_backoff();
+    pin_mut!(events);
+    let mut seen = Seen::default();
+    while let Some(event) = next(&mut events, kind).await {
+        let (object, is_gone): (PartialObjectMeta<DynamicObject>, bool) = match event {
+            Event::Apply(object) | Event::InitApply(object) => (object, false),
+            Event::Delete(object) => (object, true),
+            Event::Init | Event::InitDone => continue,
+        };
+        if is_gone {
+            seen.forget(&object.metadata);
+        }
+        let is_meaningful = is_gone || seen.is_new(&object.metadata);
+        tell(Change { metadata: &object.metadata, is_meaningful });
+    }
+}
+
+/// The next event; failures are told and tried again by the stream itself.
+async fn next<T>(
+    events: &mut (impl Stream<Item = Result<Event<T>, watcher::Error>> + Unpin),
+    kind: Kind,
+) -> Option<Event<T>> {
+    loop {
+        match events.try_next().await {
+            Ok(event) => return event,
+            Err(error) => tracing::warn!(%error, kind = kind.name(), "a watch was interrupted"),
+        }
+    }
+}
+
+/// What of each object's metadata was seen last, without what every status write changes.
+#[derive(Default)]
+struct Seen(HashMap<(String, String), u64>);
+
+impl Seen {
+    fn is_new(&mut self, metadata: &ObjectMeta) -> bool {
+        let mut hasher = DefaultHasher::new();
+        metadata.uid.hash(&mut hasher);
+        metadata.generation.hash(&mut hasher);
+        metadata.labels.hash(&mut hasher);
+        metadata.annotations.hash(&mut hasher);
+        metadata.finalizers.hash(&mut hasher);
+        metadata.deletion_timestamp.is_some().hash(&mut hasher);
+        let hash = hasher.finish();
+        self.0.insert(place(metadata), hash) != Some(hash)
+    }
+
+    fn forget(&mut self, metadata: &ObjectMeta) {
+        self.0.remove(&place(metadata));
+    }
+}
+
+fn place(metadata: &ObjectMeta) -> (String, String) {
+    (metadata.namespace.clone().unwrap_or_default(), metadata.name.clone().unwrap_or_default())
+}
+
+fn identity(metadata: &ObjectMeta) -> Option<(&str, &str)> {
+    Some((metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref()?))
+}
+
+impl Index {
+    fn refer(&mut self, namespace: &str, name: &str, spec: &Value) {
+        let place = (namespace.to_owned(), name.to_owned());
+        for earlier in self.referring.remove(&place).unwrap_or_default() {
+            if let Some(clusters) = self.references.get_mut(&earlier) {
+                clusters.remove(name);
+                if clusters.is_empty() {
+                    self.references.remove(&earlier);
+                }
+            }
+        }
+        let mut now = Vec::new();
+        for reference in hosted_cluster::references(spec) {
+            let key = (reference.kind, namespace.to_owned(), reference.name);
+            self.references.entry(key.clone()).or_default().insert(name.to_owned());
+            now.push(key);
+        }
+        if !now.is_empty() {
+            self.referring.insert(place, now);
+        }
+    }
+
+    fn pool(&mut self, namespace: &str, cluster: &str, pool: &str, is_gone: bool) {
+        let place = (namespace.to_owned(), cluster.to_owned());
+        if is_gone {
+            if let Some(pools) = self.pools.get_mut(&place) {
+                pools.remove(pool);
+                if pools.is_empty() {
+                    self.pools.remove(&place);
+                }
+            }
+        } else {
+            self.pools.entry(place).or_default().insert(pool.to_owned());
+        }
+    }
+
+    fn pools_of(&self, namespace: &str, cluster: &str) -> Vec<String> {
+        let pools = self.pools.get(&(namespace.to_owned(), cluster.to_owned()));
+        pools.into_iter().flatten().cloned().collect()
+    }
+}
+
+/// A Secret or ConfigMap: of a control plane, of a cluster, or of a user.
+fn material(queue: &Queue, index: &parking_lot::Mutex<Index>, kind: Kind, change: &Change<'_>) {
+    if add_plane(queue, change.metadata) {
+        // Keys are the control plane's own; what is copied comes from the cluster.
+        if !is_key(change.metadata) {
+            add_cluster(queue, change.metadata);
+        }
+        return;
+    }
+    if add_cluster(queue, change.metadata) {
+        return;
+    }
+    let (namespace, name) = change.identity();
+    let key = (kind, namespace.to_owned(), name.to_owned());
+    let clusters: Vec<String> = index.lock().references.get(&key).into_iter().flatten().cloned().collect();
+    for cluster in clusters {
+        queue.add(Key::new(Controller::HostedCluster, namespace, &cluster));
+    }
+}
+
+/// The cluster that a child names, as namespace and name.
+fn owner(metadata: &ObjectMeta) -> Option<(&str, &str)> {
+    metadata.annotations.as_ref()?.get(CLUSTER)?.split_once('/')
+}
+
+fn is_key(metadata: &ObjectMeta) -> bool {
+    metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(WRITTEN_ANNOTATION))
+}
+
+/// Asks for the control plane that a child belongs to: it is in the same namespace.
+fn add_plane(queue: &Queue, metadata: &ObjectMeta) -> bool {
+    let Some((namespace, name)) = owner(metadata) else { return false };
+    let inside = hosted_cluster::control_plane_namespace(namespace, name);
+    let is_inside = metadata.namespace.as_deref() == Some(&inside);
+    if is_inside {
+        queue.add(Key::new(Controller::HostedControlPlane, &inside, name));
+    }
+    is_inside
+}
+
+/// Asks for the cluster that a child names.
+fn add_cluster(queue: &Queue, metadata: &ObjectMeta) -> bool {
+    let owner = owner(metadata);
+    if let Some((namespace, name)) = owner {
+        queue.add(Key::new(Controller::HostedCluster, namespace, name));
+    }
+    owner.is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn references_follow_the_spec() {
+        let mut index = Index::default();
+        let key = |name: &str| (Kind::Secret, "clusters".to_owned(), name.to_owned());
+        index.refer("clusters", "demo", &json!({"pullSecret": {"name": "one"}}));
+        assert!(index.references[&key("one")].contains("demo"));
+        index.refer("clusters", "demo", &json!({"pullSecret": {"name": "two"}}));
+        assert!(!index.references.contains_key(&key("one")));
+        assert!(index.references[&key("two")].contains("demo"));
+        index.refer("clusters", "demo", &Value::Null);
+        assert!(index.references.is_empty() && index.referring.is_empty());
+    }
+
+    #[test]
+    fn a_status_write_is_nothing_new() {
+        let mut seen = Seen::default();
+        let mut metadata = ObjectMeta {
+            name: Some("demo".into()),
+            generation: Some(1),
+            resource_version: Some("1".into()),
+            ..ObjectMeta::default()
+        };
+        assert!(seen.is_new(&metadata));
+        metadata.resource_version = Some("2".into());
+        assert!(!seen.is_new(&metadata));
+        metadata.generation = Some(2);
+        assert!(seen.is_new(&metadata));
+    }
+}
