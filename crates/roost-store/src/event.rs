@@ -9,6 +9,9 @@ use crate::Collection;
 /// A position in the log. Dense: every change has its own, and none is skipped. Zero never is a real revision.
 pub type Revision = u64;
 
+/// An event, its counts of references, and its places in the log and in its collection's part of it.
+const EVENT_COST: usize = size_of::<Event>() + 4 * size_of::<usize>();
+
 /// One object as it stands at a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
@@ -81,9 +84,10 @@ impl Event {
         })
     }
 
-    /// What keeping this event costs in memory. The previous value is counted where it was new.
+    /// What keeping this event costs in memory: itself, and the bytes that nothing else needs any more. The new bytes are
+    /// the object's, or those before the next change.
     pub(crate) fn cost(&self) -> u64 {
-        (size_of::<Self>() + self.name.len() + self.value.as_ref().map_or(0, Bytes::len)) as u64
+        (EVENT_COST + self.previous.as_ref().map_or(0, Bytes::len)) as u64
     }
 }
 

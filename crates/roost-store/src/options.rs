@@ -8,7 +8,7 @@ pub struct Options {
     /// So many newest events stay whatever their age and size, so that a watcher that was just woken never finds that the
     /// event it was woken for is gone already.
     pub history_min_events: usize,
-    /// Older events go when all retained events together are larger than this.
+    /// Older events go when all retained events, and what they keep of earlier states, are together larger than this.
     pub history_max_bytes: u64,
     /// Older events go when they are older than this. Stock compacts every five minutes what is older than five minutes,
     /// so a client there can rely on five and sees at most ten.
@@ -17,6 +17,6 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { history_min_events: 1024, history_max_bytes: 128 << 20, history_age: Duration::from_mins(10) }
+        Self { history_min_events: 256, history_max_bytes: 32 << 20, history_age: Duration::from_mins(10) }
     }
 }
