@@ -164,7 +164,7 @@ async fn scan(engine: &Arc<Engine>, inside: &Inside, tenant: &str) {
 async fn perform(cluster: &Arc<Cluster>, inside: &Inside, task: Task) -> Result<(), Status> {
     match task {
         Task::FillNamespace(name) => namespaces::fill(cluster, &name).await,
-        Task::EndNamespace(name) => namespaces::end(cluster, &name).await,
+        Task::EndNamespace(name) => namespaces::end(cluster, inside, &name).await,
         Task::CheckOwners(id) => collector::check_owners(cluster, inside, &id).await,
         Task::ReleaseDependents(id) => collector::release_dependents(cluster, inside, &id).await,
         Task::EndDefinition(name) => definitions::end(cluster, &name).await,

@@ -15,6 +15,9 @@ use crate::engine::Engine;
 /// The type of Secrets that hold bootstrap tokens.
 const BOOTSTRAP_TOKEN: &str = "bootstrap.kubernetes.io/token";
 
+/// How often a namespace that is going looks again at what is left in it, while that changes.
+const RETELL_INTERVAL: Duration = Duration::from_secs(1);
+
 /// An object of one tenant as it is, or as it was when it went.
 struct Change<'a> {
     cluster: &'a Arc<Cluster>,
@@ -75,24 +78,31 @@ fn observe(
     }
 }
 
-/// Wakes what waits for an object that has gone: the end of its namespace, or of its definition.
+/// Wakes what waits for an object that has gone: the end of its namespace, or of its definition. One that changed may
+/// wait for less than before, which its namespace tells, but not at once: many objects change while they end.
 fn hurry_what_waits(inside: &Inside, change: &Change<'_>) {
-    if change.value.is_some() {
-        return;
-    }
     let mut ending = inside.ending.lock();
     if ending.is_empty() {
         return;
     }
+    let gone = change.value.is_none();
     let tenant = change.cluster.tenant.as_str();
     let collection = &change.id.collection;
     for task in [
         Task::EndNamespace(change.metadata.namespace.clone()),
         Task::EndDefinition(format!("{}.{}", collection.resource(), collection.group())),
     ] {
-        if ending.contains(&(tenant.to_owned(), task.clone())) {
-            inside.queue.hurry(tenant, task);
+        if !ending.contains(&(tenant.to_owned(), task.clone())) {
+            continue;
         }
+        if gone {
+            inside.queue.hurry(tenant, task);
+        } else if change.fresh {
+            inside.timers.after(tenant, task, RETELL_INTERVAL);
+        }
+    }
+    if !gone {
+        return;
     }
     let gone = match (collection.group(), collection.resource()) {
         ("", "namespaces") => Task::EndNamespace(change.metadata.name.clone()),

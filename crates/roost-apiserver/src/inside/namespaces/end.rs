@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use roost_object::{Status, Value};
@@ -13,6 +14,7 @@ use crate::clock;
 use crate::cluster::Cluster;
 use crate::inside::collector::split;
 use crate::inside::edit::{self, Object};
+use crate::inside::{Inside, Task};
 use crate::options::{DeleteOptions, Propagation};
 use crate::resource::Resource;
 use crate::write::{self, CONTROLLERS, Target, finalizers, metadata_text};
@@ -26,10 +28,14 @@ struct Remains {
     finalizers: BTreeMap<String, usize>,
     /// What could not be deleted, and why.
     failures: Vec<String>,
+    /// Whether a delete was refused and has to be tried again.
+    refused: bool,
+    /// How long what is left may take before that is worth telling.
+    patience: Option<Duration>,
 }
 
 /// Deletes everything in a namespace, says what is left, and lets the namespace go when nothing is.
-pub(in crate::inside) async fn end(cluster: &Arc<Cluster>, name: &str) -> Result<(), Status> {
+pub(in crate::inside) async fn end(cluster: &Arc<Cluster>, inside: &Inside, name: &str) -> Result<(), Status> {
     let Some(namespace) = cluster.find("", "namespaces", "", name) else { return Ok(()) };
     let held = namespace["spec"]["finalizers"].as_array().is_some_and(|list| !list.is_empty());
     if namespace["metadata"].get("deletionTimestamp").is_none() || !held {
@@ -48,8 +54,15 @@ pub(in crate::inside) async fn end(cluster: &Arc<Cluster>, name: &str) -> Result
     }
     // Stock tells of nothing that remains as long as pods do; whoever waits for a namespace wants to know.
     report(cluster, name, &remains).await?;
-    if !remains.resources.is_empty() || !remains.failures.is_empty() {
+    if remains.refused {
         return Err(Status::internal(format!("namespace {name} still has content")));
+    }
+    if !remains.resources.is_empty() {
+        // What is left wakes this task when it changes or goes, so there is nothing to try until then.
+        if let Some(patience) = remains.patience {
+            inside.timers.after(&cluster.tenant, Task::EndNamespace(name.to_owned()), patience);
+        }
+        return Ok(());
     }
     let transform = |live: &Value| {
         let mut next = live.clone();
@@ -95,6 +108,7 @@ async fn delete_all(cluster: &Arc<Cluster>, namespace: &Value, collection: &Coll
             Err(status) if status.code == 404 => {}
             Err(status) => {
                 left += 1;
+                remains.refused = true;
                 failure = Some(status.message);
             }
         }
@@ -103,13 +117,17 @@ async fn delete_all(cluster: &Arc<Cluster>, namespace: &Value, collection: &Coll
         return;
     }
     remains.resources.insert(format!("{}.{}", resource.plural, resource.group), left);
-    let overdue = clock::parse(metadata_text(namespace, "deletionTimestamp"))
-        .is_none_or(|since| Timestamp::now().duration_since(since).as_secs() >= patience);
-    if failure.is_none() && !held && overdue {
-        let (group, version, plural) = (&resource.group, &resource.version, &resource.plural);
-        failure = Some(format!(
-            "unexpected items still remain in namespace: {name} for gvr: {group}/{version}, Resource={plural}"
-        ));
+    if failure.is_none() && !held {
+        let since = clock::parse(metadata_text(namespace, "deletionTimestamp"));
+        let waited = since.map_or(patience, |since| Timestamp::now().duration_since(since).as_secs());
+        if waited >= patience {
+            let (group, version, plural) = (&resource.group, &resource.version, &resource.plural);
+            failure = Some(format!(
+                "unexpected items still remain in namespace: {name} for gvr: {group}/{version}, Resource={plural}"
+            ));
+        } else {
+            remains.patience = Some(Duration::from_secs((patience - waited).unsigned_abs()));
+        }
     }
     remains.failures.extend(failure);
 }
@@ -201,6 +219,7 @@ mod tests {
             resources: counts(&[("pods.", 2), ("deployments.apps", 1)]),
             finalizers: counts(&[("example.com/b", 1), ("example.com/a", 2)]),
             failures: vec!["second".to_owned(), "first".to_owned()],
+            ..Remains::default()
         };
         let messages = conditions(&remains).map(|(_, status, _, message)| format!("{status}: {message}"));
         assert_eq!(messages[2], "True: Failed to delete all resource types, 2 remaining: first, second");
