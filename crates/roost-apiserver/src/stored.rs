@@ -5,6 +5,7 @@
 //! of bytes: most reads never build a tree.
 
 use bytes::{BufMut, Bytes, BytesMut};
+use memchr::{memchr, memmem};
 use roost_kinds::Type;
 use roost_object::{Map, Value};
 use roost_store::Revision;
@@ -180,7 +181,8 @@ fn write_typed(out: &mut BytesMut, object: &Value, ty: &'static Type, start: usi
     let body =
         if text.starts_with(names.as_bytes()) { &text[names.len()..] } else { text.get(1..).unwrap_or_default() };
     out.put_u8(b'{');
-    let uid = find(body, UID).map(|at| at + UID.len()).and_then(|at| find(&body[at..], b"\"").map(|end| at + end + 1));
+    let uid = memmem::find(body, UID).map(|at| at + UID.len());
+    let uid = uid.and_then(|at| memchr(b'"', &body[at..]).map(|end| at + end + 1));
     let Some(end) = uid else {
         out.put_slice(body);
         return TYPED;
@@ -189,15 +191,11 @@ fn write_typed(out: &mut BytesMut, object: &Value, ty: &'static Type, start: usi
     let place = (out.len() - start) as u32;
     let rest = &body[end..];
     let rest = match rest.strip_prefix(REVISION) {
-        Some(tail) => find(tail, b"\"").map_or(tail, |quote| &tail[quote + 1..]),
+        Some(tail) => memchr(b'"', tail).map_or(tail, |quote| &tail[quote + 1..]),
         None => rest,
     };
     out.put_slice(rest);
     place | TYPED
-}
-
-fn find(text: &[u8], pattern: &[u8]) -> Option<usize> {
-    text.windows(pattern.len()).position(|window| window == pattern)
 }
 
 /// Writes an object without its type and resource version; returns where in its JSON the resource version belongs:

@@ -112,19 +112,36 @@ fn write_float(out: &mut Vec<u8>, number: f64) {
     }
 }
 
+/// Bytes that stand for themselves in a text, wherever they are.
+const PLAIN: [bool; 256] = {
+    let mut plain = [true; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        plain[byte] = false;
+        byte += 1;
+    }
+    let mut signs: &[u8] = b"\"\\<>&\xe2";
+    while let [sign, rest @ ..] = signs {
+        plain[*sign as usize] = false;
+        signs = rest;
+    }
+    plain
+};
+
 /// Escapes what JSON must, and what a web page could mistake for markup.
 fn write_text(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     let bytes = text.as_bytes();
-    let mut start = 0;
-    for (index, &byte) in bytes.iter().enumerate() {
+    let (mut start, mut from) = (0, 0);
+    while let Some(plain) = bytes[from..].iter().position(|byte| !PLAIN[usize::from(*byte)]) {
+        let index = from + plain;
+        let byte = bytes[index];
+        from = index + 1;
         // U+2028 and U+2029 are the only two characters that begin and go on with these bytes.
-        let line_separator = byte == 0xe2 && bytes[index + 1] == 0x80 && bytes[index + 2] & 0xfe == 0xa8;
-        if byte >= b' ' && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&') && !line_separator {
+        if byte == 0xe2 && !(bytes[index + 1] == 0x80 && bytes[index + 2] & 0xfe == 0xa8) {
             continue;
         }
         out.extend_from_slice(&bytes[start..index]);
-        start = index + 1;
         match byte {
             b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
             0x08 => out.extend_from_slice(b"\\b"),
@@ -134,12 +151,13 @@ fn write_text(out: &mut Vec<u8>, text: &str) {
             b'\t' => out.extend_from_slice(b"\\t"),
             0xe2 => {
                 let _ = write!(out, "\\u202{:x}", bytes[index + 2] & 0xf);
-                start = index + 3;
+                from = index + 3;
             }
             _ => {
                 let _ = write!(out, "\\u{byte:04x}");
             }
         }
+        start = from;
     }
     out.extend_from_slice(&bytes[start..]);
     out.push(b'"');
