@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use http::Method;
 use tokio::task::JoinSet;
 
-use super::{Latency, Measure, OBJECT_BYTES, collection, object, separate};
+use super::{Measure, OBJECT_BYTES, collection, object, separate};
 use crate::client::{Call, Client, ClientError};
 
 /// Lists that are measured.
@@ -71,7 +71,7 @@ pub(super) async fn lists(client: &Client, objects: usize) -> Result<Measure, Cl
         durations.push(begin.elapsed());
     }
     let rate = LISTS as f64 / start.elapsed().as_secs_f64();
-    Ok(Measure { name: format!("lists of {objects}"), rate, latency: Latency::of(durations), memory: 0.0 })
+    Ok(Measure::new(format!("lists of {objects}"), rate, durations))
 }
 
 fn expect_success(answer: &crate::client::Answer) -> Result<(), ClientError> {
@@ -114,5 +114,5 @@ where
         durations.extend(result.map_err(|error| ClientError::Exchange(error.to_string()))??);
     }
     let rate = durations.len() as f64 / start.elapsed().as_secs_f64();
-    Ok(Measure { name: name.to_owned(), rate, latency: Latency::of(durations), memory: 0.0 })
+    Ok(Measure::new(name.to_owned(), rate, durations))
 }

@@ -9,11 +9,12 @@ mod processes;
 mod readiness;
 mod watchers;
 
+use std::future::Future;
 use std::time::Duration;
 
 use serde_json::json;
 
-use crate::client::{Call, Client};
+use crate::client::{Call, Client, ClientError};
 use crate::plane::{Plane, PlaneError};
 
 pub use hostility::{Hostility, hostility};
@@ -55,8 +56,19 @@ pub struct Measure {
     pub rate: f64,
     /// How long it took.
     pub latency: Latency,
+    /// Processor time of all processes of the plane for each, in microseconds. Other work on the machine makes
+    /// everything slower, but changes this little.
+    pub processor: f64,
     /// Resident memory of all processes afterwards, in MiB.
     pub memory: f64,
+    count: usize,
+}
+
+impl Measure {
+    fn new(name: String, rate: f64, durations: Vec<Duration>) -> Self {
+        let count = durations.len();
+        Self { name, rate, latency: Latency::of(durations), processor: 0.0, memory: 0.0, count }
+    }
 }
 
 /// What was found about one plane.
@@ -76,20 +88,38 @@ pub async fn measure(plane: &Plane, effort: &Effort) -> Result<Measured, PlaneEr
     let namespace = json!({"metadata": {"name": NAMESPACE}});
     client.send(Call::new(http::Method::POST, "/api/v1/namespaces").json(&namespace)).await?;
     let idle = processes::usage_over(plane, effort.idle_period).await;
-    let mut measures = Vec::new();
-    let mut note = |measure: Measure| measures.push(Measure { memory: processes::memory(plane), ..measure });
+    let mut notes = Notes { plane, measures: Vec::new() };
     for &clients in &effort.clients {
-        note(load::creates(&client, effort.period, clients).await?);
-        note(load::updates(&client, effort.period, clients).await?);
-        note(load::gets(&client, effort.period, clients).await?);
+        notes.take(load::creates(&client, effort.period, clients)).await?;
+        notes.take(load::updates(&client, effort.period, clients)).await?;
+        notes.take(load::gets(&client, effort.period, clients)).await?;
     }
     load::fill(&client, FILLING_CLIENTS, LISTED_OBJECTS).await?;
-    note(load::lists(&client, LISTED_OBJECTS).await?);
+    notes.take(load::lists(&client, LISTED_OBJECTS)).await?;
     for &watchers in &effort.watchers {
-        note(watchers::deliveries(&client, watchers, effort.period).await?);
+        notes.take(watchers::deliveries(&client, watchers, effort.period)).await?;
     }
+    let measures = notes.measures;
     let loaded = processes::usage_over(plane, effort.idle_period).await;
     Ok(Measured { idle, measures, loaded })
+}
+
+/// The measures so far.
+struct Notes<'a> {
+    plane: &'a Plane,
+    measures: Vec<Measure>,
+}
+
+impl Notes<'_> {
+    /// Measures, and adds what the plane needed for it.
+    async fn take(&mut self, measure: impl Future<Output = Result<Measure, ClientError>>) -> Result<(), ClientError> {
+        let before = processes::processor(self.plane);
+        let mut measure = measure.await?;
+        measure.processor = (processes::processor(self.plane) - before) * 1e6 / measure.count.max(1) as f64;
+        measure.memory = processes::memory(self.plane);
+        self.measures.push(measure);
+        Ok(())
+    }
 }
 
 /// The body of an object.

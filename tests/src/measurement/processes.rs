@@ -17,12 +17,16 @@ pub struct Usage {
 }
 
 pub(super) async fn usage_over(plane: &Plane, period: Duration) -> Usage {
-    let ids: Vec<u32> = plane.processes().iter().map(crate::process::Process::id).collect();
-    let before: f64 = ids.iter().map(|id| processor_seconds(*id)).sum();
+    let before = processor(plane);
     let start = Instant::now();
     tokio::time::sleep(period).await;
-    let after: f64 = ids.iter().map(|id| processor_seconds(*id)).sum();
-    Usage { memory: memory(plane), processor: (after - before) / start.elapsed().as_secs_f64() * 100.0 }
+    let spent = processor(plane) - before;
+    Usage { memory: memory(plane), processor: spent / start.elapsed().as_secs_f64() * 100.0 }
+}
+
+/// Processor time of all processes so far, in seconds.
+pub(super) fn processor(plane: &Plane) -> f64 {
+    plane.processes().iter().map(|process| processor_seconds(process.id())).sum()
 }
 
 /// Resident memory of all processes, in MiB.

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinSet;
 
-use super::{Latency, Measure, collection};
+use super::{Measure, collection};
 use crate::client::{Call, Client, ClientError};
 
 /// Writes in a second while the watchers watch; many enough to matter, few enough that nobody queues.
@@ -66,7 +66,7 @@ pub(super) async fn deliveries(client: &Client, watchers: usize, period: Duratio
         durations.push(delay(&sent, count, arrived));
     }
     let rate = durations.len() as f64 / period.as_secs_f64();
-    Ok(Measure { name: format!("events to {watchers} watchers"), rate, latency: Latency::of(durations), memory: 0.0 })
+    Ok(Measure::new(format!("events to {watchers} watchers"), rate, durations))
 }
 
 fn delay(sent: &[Instant], count: usize, arrived: Instant) -> Duration {

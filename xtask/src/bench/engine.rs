@@ -52,19 +52,32 @@ fn effort(arguments: &BenchEngine) -> Effort {
 
 fn print(stock: Option<&Measured>, ours: &Measured) {
     println!(
-        "{:<26} {:>12} {:>12} {:>7}   {:>19} {:>19}   {:>9} {:>9}",
-        "", "stock", "ours", "ratio", "stock p50 / p99", "ours p50 / p99", "stock MiB", "ours MiB"
+        "{:<26} {:>12} {:>12} {:>7}   {:>19} {:>19}   {:>10} {:>9} {:>7}   {:>9} {:>9}",
+        "",
+        "stock",
+        "ours",
+        "ratio",
+        "stock p50 / p99",
+        "ours p50 / p99",
+        "stock µs",
+        "ours µs",
+        "ratio",
+        "stock MiB",
+        "ours MiB"
     );
     for (number, right) in ours.measures.iter().enumerate() {
         let left = stock.and_then(|stock| stock.measures.get(number));
         println!(
-            "{:<26} {:>12} {:>10.1}/s {:>7}   {:>19} {:>19}   {:>9} {:>9.1}",
+            "{:<26} {:>12} {:>10.1}/s {:>7}   {:>19} {:>19}   {:>10} {:>9.0} {:>7}   {:>9} {:>9.1}",
             right.name,
             left.map_or_else(String::new, |left| format!("{:.1}/s", left.rate)),
             right.rate,
             left.map_or_else(String::new, |left| format!("{:.1}x", right.rate / left.rate)),
             left.map_or_else(String::new, |left| times(left.latency)),
             times(right.latency),
+            left.map_or_else(String::new, |left| format!("{:.0}", left.processor)),
+            right.processor,
+            left.map_or_else(String::new, |left| format!("{:.1}x", left.processor / right.processor)),
             left.map_or_else(String::new, |left| format!("{:.1}", left.memory)),
             right.memory,
         );
