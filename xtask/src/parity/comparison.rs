@@ -97,6 +97,7 @@ impl Comparison {
         for (field, facts) in theirs {
             if is_kept(field) {
                 self.kept += 1;
+                self.compare_type(field, facts, ours.get(field));
                 continue;
             }
             self.compared += 1;
@@ -105,9 +106,17 @@ impl Comparison {
                 None => self.note_alone(field, theirs, ours, What::Missing),
             }
         }
-        for field in ours.keys().filter(|field| !theirs.contains_key(field) && !is_kept(field)) {
+        for field in ours.keys().filter(|field| !theirs.contains_key(field)) {
             self.compared += 1;
             self.note_alone(field, ours, theirs, What::Extra);
+        }
+    }
+
+    /// Rules of other fields may look into an object that is kept as given; then its schema names what they look at.
+    fn compare_type(&mut self, field: &FieldName, theirs: &Facts, ours: Option<&Facts>) {
+        let types = ours.map(|ours| (theirs.get("type"), ours.get("type")));
+        if let Some((theirs, ours)) = types.filter(|(theirs, ours)| theirs != ours) {
+            self.note_fact(field, "type", theirs, ours);
         }
     }
 
@@ -164,7 +173,6 @@ fn is_kept_as_given(field: &FieldName, theirs: &BTreeMap<FieldName, Facts>, ours
     FOREIGN_PLATFORMS.iter().any(|platform| field.last().eq_ignore_ascii_case(platform))
         && ours.get(field).is_some_and(|facts| facts.get(PRESERVE) == Some(&Value::Bool(true)))
         && !theirs[field].contains_key(PRESERVE)
-        && !ours.keys().any(|other| other.is_below(field))
 }
 
 /// Whether two facts are the same to the server: numbers by their value, objects by their keys.
@@ -205,12 +213,14 @@ mod tests {
             "same": {"type": "integer", "minimum": 1, "description": "theirs"},
             "bound": {"type": "integer", "minimum": 1},
             "gone": {"type": "object", "properties": {"inner": {"type": "string"}}},
-            "aws": {"type": "object", "properties": {"region": {"type": "string"}}},
+            "aws": {"type": "object", "properties": {"region": {"type": "string"}, "zone": {"type": "string"}}},
         }));
         let ours = definition(&json!({
             "same": {"type": "integer", "minimum": 1.0, "description": "ours", "nullable": false},
             "bound": {"type": "integer", "minimum": 2},
-            "aws": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+            "aws": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
+                "region": {"type": "string"},
+            }},
             "more": {"type": "string"},
         }));
         let comparison = Comparison::between(&theirs, Some(&ours));
@@ -219,7 +229,7 @@ mod tests {
         let expected = [("spec.bound", "minimum"), ("spec.gone", "missing"), ("spec.more", "extra")];
         assert_eq!(found, expected.map(|(path, what)| (path.to_owned(), what)));
         assert!(matches!(comparison.differences[1].what, What::Missing(1)));
-        assert_eq!((comparison.compared, comparison.equal, comparison.kept), (9, 5, 2));
+        assert_eq!((comparison.compared, comparison.equal, comparison.kept), (9, 5, 3));
         assert_eq!(comparison.unexplained(), 3);
     }
 
