@@ -182,13 +182,14 @@ impl<'a> World<'a> {
 
     /// The certificates of an authority that are still trusted though its Secret has been lost.
     pub(super) fn still_trusted(&self, spec: &AuthoritySpec) -> Vec<Certificate> {
+        let bundles = self.bundles().filter(|bundle| bundle.authorities.contains(&spec.authority));
+        let bundles = bundles.filter_map(|bundle| self.observed.config_maps.get(bundle.config_map)?.text(BUNDLE_KEY));
+        let leaves = self.leaves.iter().filter(|leaf| leaf.spec.signer == spec.authority);
+        let leaves = leaves.filter_map(|leaf| leaf.seen.as_ref()?.stored.text(leaf.spec.files.trust?));
         let subject = spec.subject();
         let mut found = CertificateBundle::default();
-        for bundle in self.bundles().filter(|bundle| bundle.authorities.contains(&spec.authority)) {
-            let stored = self.observed.config_maps.get(bundle.config_map);
-            let Some(text) = stored.and_then(|stored| stored.text(BUNDLE_KEY)) else { continue };
-            let certificates = CertificateBundle::from_pem(text).unwrap_or_default();
-            for certificate in certificates.certificates() {
+        for text in bundles.chain(leaves) {
+            for certificate in CertificateBundle::from_pem(text).unwrap_or_default().certificates() {
                 if certificate.subject().is_same_as(&subject) && certificate.is_valid_at(self.now) {
                     found.add(certificate.clone());
                 }

@@ -13,6 +13,7 @@ use super::{RETIRED_ANNOTATION, ROTATED_FOR_ANNOTATION, STAGE_ANNOTATION, STAGE_
 use crate::authority::{BACKDATE, CertificateAuthority};
 use crate::bundle::CertificateBundle;
 use crate::certificate::Certificate;
+use crate::key::PrivateKey;
 use crate::{Error, Secret};
 
 const CERTIFICATE: &str = "ca.crt";
@@ -32,19 +33,31 @@ const MAX_OLD: usize = 8;
 struct Held {
     certificate: Certificate,
     key: Secret<String>,
+    /// Both, once something has to be signed.
+    authority: OnceCell<CertificateAuthority>,
 }
 
 impl Held {
     fn make(spec: &AuthoritySpec, world: &World<'_>) -> Result<Self, Error> {
         let made = CertificateAuthority::for_subject(&spec.subject(), world.now, world.names.lifetimes.authority)?;
-        Ok(Self { certificate: made.certificate().clone(), key: made.key().to_pkcs8_pem()? })
+        let (certificate, key) = (made.certificate().clone(), made.key().to_pkcs8_pem()?);
+        Ok(Self { certificate, key, authority: OnceCell::from(made) })
     }
 
     fn read(stored: &Stored, certificate: &str, key: &str) -> Option<Self> {
         let (certificate, key) = (stored.text(certificate)?, stored.text(key)?);
         let certificate = Certificate::from_pem(certificate).ok()?;
         let fits = certificate.is_authority() && belong_together(&certificate, key);
-        fits.then(|| Self { certificate, key: Secret::new(key.to_owned()) })
+        fits.then(|| Self { certificate, key: Secret::new(key.to_owned()), authority: OnceCell::new() })
+    }
+
+    fn authority(&self) -> Result<&CertificateAuthority, Error> {
+        if let Some(authority) = self.authority.get() {
+            return Ok(authority);
+        }
+        let key = PrivateKey::from_pem(self.key.expose())?;
+        let authority = CertificateAuthority::from_parts(self.certificate.clone(), key)?;
+        Ok(self.authority.get_or_init(|| authority))
     }
 }
 
@@ -63,7 +76,6 @@ pub(super) struct State {
     old: Vec<Old>,
     since: Timestamp,
     rotated_for: Option<Timestamp>,
-    signer: OnceCell<CertificateAuthority>,
 }
 
 /// What becomes of an authority in one plan.
@@ -90,7 +102,7 @@ impl State {
     }
 
     fn new(spec: &'static AuthoritySpec, current: Held, old: Vec<Old>, since: Timestamp) -> Self {
-        Self { spec, current, next: None, old, since, rotated_for: None, signer: OnceCell::new() }
+        Self { spec, current, next: None, old, since, rotated_for: None }
     }
 
     fn read(spec: &'static AuthoritySpec, stored: &Stored, now: Timestamp) -> Option<Self> {
@@ -150,12 +162,7 @@ impl State {
 
     /// The authority that signs.
     pub(super) fn signer(&self) -> Result<&CertificateAuthority, Error> {
-        if let Some(signer) = self.signer.get() {
-            return Ok(signer);
-        }
-        let key = crate::PrivateKey::from_pem(self.current.key.expose())?;
-        let signer = CertificateAuthority::from_parts(self.current.certificate.clone(), key)?;
-        Ok(self.signer.get_or_init(|| signer))
+        self.current.authority()
     }
 
     /// The Secret.

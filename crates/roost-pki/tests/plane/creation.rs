@@ -1,8 +1,11 @@
 //! What is made for a new plane, and what is changed in it.
 
 use jiff::SignedDuration;
-use roost_pki::AlternativeName;
-use roost_pki::plane::{Endpoint, Kind, Lifetimes, Parts, Reason, ServingPair, VALIDITY_ANNOTATION, Wave};
+use roost_pki::plane::{
+    CsrSigner, Data, Endpoint, Kind, Lifetimes, Parts, ReadError, Reason, ServingPair, SigningKey, TrustBundle,
+    VALIDITY_ANNOTATION, Wave,
+};
+use roost_pki::{AlternativeName, Error};
 
 use crate::world::{World, names};
 
@@ -73,4 +76,36 @@ fn lifetimes_of_annotations_are_followed() {
         world.check();
     }
     assert_ne!(world.certificate("kas-server-crt"), first);
+}
+
+#[test]
+fn servers_read_what_was_written() {
+    let world = World::made(names());
+    let serving = ServingPair::read(world.secret("kas-server-crt")).unwrap();
+    assert_eq!(serving.chain().len(), 1);
+    assert_eq!(serving.certificate().subject().common_name, "kubernetes");
+    assert!(serving.tls_key().is_ok());
+    let clients = TrustBundle::read(&world.observed.config_maps["client-ca"].data).unwrap().0;
+    let admin = ServingPair::read(world.secret("system-admin-client")).unwrap();
+    assert_eq!(clients.verify_client(admin.certificate(), &[], world.now), Ok(()));
+    let tokens = SigningKey::read(world.secret("sa-signing-key")).unwrap();
+    assert_eq!(tokens.trusted, [tokens.key.public_key().clone()]);
+    let requests = CsrSigner::read(world.secret("cluster-signer-ca")).unwrap();
+    assert_eq!(requests.authority.certificate().subject().common_name, "kube-csr-signer");
+    let nothing = Data::new();
+    assert_eq!(ServingPair::read(&nothing).unwrap_err(), ReadError::Missing("tls.crt"));
+    let mut mixed = world.secret("kas-server-crt").clone();
+    mixed.insert("tls.key".into(), world.secret("hcco-client")["tls.key"].clone());
+    let refused = ServingPair::read(&mixed).unwrap_err();
+    assert_eq!(refused, ReadError::Unreadable { key: "tls.key", source: Error::KeyMismatch });
+}
+
+#[test]
+fn passwords_have_the_shape_that_people_know() {
+    let world = World::made(names());
+    let password = String::from_utf8(world.secret("kubeadmin-password")["password"].clone()).unwrap();
+    assert_eq!(password.len(), 23);
+    let groups: Vec<&str> = password.split('-').collect();
+    assert_eq!(groups.len(), 4, "{password}");
+    assert!(groups.iter().all(|group| group.len() == 5 && group.bytes().all(|byte| byte.is_ascii_alphanumeric())));
 }

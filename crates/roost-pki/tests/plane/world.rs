@@ -1,13 +1,16 @@
 //! A control plane's namespace without a cluster around it, and all that must hold in it.
 
-use std::collections::BTreeMap;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::{SignedDuration, Timestamp};
 use roost_pki::plane::{
-    AUTHORITIES, Authority, BUNDLES, CLIENT_BUNDLE, Data, Endpoint, Ends, KUBECONFIGS, LEAVES, Memory, Observed, Plan,
-    PlaneNames, Reach, TrustBundle, Wishes, leaf,
+    AUTHORITIES, Authority, BUNDLE_KEY, BUNDLES, CLIENT_BUNDLE, Data, Endpoint, Ends, KUBECONFIGS, LEAVES, Memory,
+    Observed, Plan, PlaneNames, Reach, Wishes, leaf,
 };
 use roost_pki::{AlternativeName, Certificate, CertificateBundle};
 
@@ -38,6 +41,12 @@ pub(crate) struct World {
     memory: Memory,
     /// Whether everyone was believed at the beginning, and has to be ever after.
     pub(crate) is_whole: bool,
+    /// What has been read once, by its text.
+    read: RefCell<HashMap<String, Rc<CertificateBundle>>>,
+    /// What has been verified once, as a hash of both sides.
+    verified: RefCell<HashSet<u64>>,
+    /// Until when everything that was checked last is good.
+    good_until: Cell<Timestamp>,
 }
 
 impl World {
@@ -49,6 +58,9 @@ impl World {
             now: start(),
             memory: Memory::default(),
             is_whole: false,
+            read: RefCell::default(),
+            verified: RefCell::default(),
+            good_until: Cell::new(start()),
         }
     }
 
@@ -56,6 +68,7 @@ impl World {
     pub(crate) fn made(names: PlaneNames) -> Self {
         let mut world = Self::new(names);
         world.settle();
+        world.check();
         world
     }
 
@@ -107,30 +120,49 @@ impl World {
         &self.observed.secrets[name].data
     }
 
-    pub(crate) fn certificate(&self, secret: &str) -> Certificate {
-        let spec = leaf(secret).unwrap();
-        Certificate::from_pem(std::str::from_utf8(&self.secret(secret)[spec.files.certificate]).unwrap()).unwrap()
+    /// The certificates of a PEM text. Reading takes long without optimizations, so it is done once.
+    fn read(&self, text: &str) -> Rc<CertificateBundle> {
+        if let Some(read) = self.read.borrow().get(text) {
+            return Rc::clone(read);
+        }
+        let read = Rc::new(CertificateBundle::from_pem(text).unwrap());
+        assert!(!read.is_empty(), "{text}");
+        self.read.borrow_mut().insert(text.to_owned(), Rc::clone(&read));
+        read
     }
 
-    pub(crate) fn bundle(&self, config_map: &str) -> Option<CertificateBundle> {
-        Some(TrustBundle::read(&self.observed.config_maps.get(config_map)?.data).unwrap().0)
+    pub(crate) fn certificate(&self, secret: &str) -> Certificate {
+        let spec = leaf(secret).unwrap();
+        let read = self.read(std::str::from_utf8(&self.secret(secret)[spec.files.certificate]).unwrap());
+        read.certificates()[0].clone()
+    }
+
+    pub(crate) fn bundle(&self, config_map: &str) -> Option<Rc<CertificateBundle>> {
+        let text = self.observed.config_maps.get(config_map)?.data.get(BUNDLE_KEY)?;
+        Some(self.read(std::str::from_utf8(text).unwrap()))
+    }
+
+    /// Checks that everyone of a world that has not changed is still believed.
+    pub(crate) fn check_time(&self) {
+        assert!(self.now <= self.good_until.get(), "something ended at {}", self.good_until.get());
     }
 
     /// Checks that everyone who is there is believed by everyone whom they meet.
     pub(crate) fn check(&self) {
+        self.good_until.set(Timestamp::MAX);
         for spec in LEAVES.iter().filter(|spec| self.observed.secrets.contains_key(spec.secret)) {
             let certificate = self.certificate(spec.secret);
-            let mut bundles: Vec<CertificateBundle> = BUNDLES
+            let mut bundles: Vec<Rc<CertificateBundle>> = BUNDLES
                 .iter()
                 .filter(|bundle| bundle.authorities.contains(&spec.signer))
                 .filter_map(|bundle| self.bundle(bundle.config_map))
                 .collect();
-            if spec.files.trust.is_some() {
-                bundles.push(TrustBundle::read(self.secret(spec.secret)).unwrap().0);
+            if let Some(key) = spec.files.trust {
+                bundles.push(self.read(std::str::from_utf8(&self.secret(spec.secret)[key]).unwrap()));
             }
             if spec.signer == Authority::Ignition {
                 let text = &self.secret(AUTHORITIES[Authority::Ignition as usize].secret)["tls.crt"];
-                bundles.push(CertificateBundle::from_pem(std::str::from_utf8(text).unwrap()).unwrap());
+                bundles.push(self.read(std::str::from_utf8(text).unwrap()));
             }
             for bundle in bundles {
                 self.verify(&bundle, &certificate, spec.ends, spec.secret);
@@ -145,21 +177,32 @@ impl World {
 
     fn verify(&self, bundle: &CertificateBundle, certificate: &Certificate, ends: Ends, name: &str) {
         let now = self.now;
+        let issuer = bundle.certificates().iter().find(|authority| certificate.is_issued_by(authority));
+        let Some(issuer) = issuer else { panic!("{name} at {now}: {certificate:?} is not trusted by {bundle:?}") };
+        assert!(
+            issuer.is_valid_at(now) && certificate.is_valid_at(now),
+            "{name} at {now}: {certificate:?}, {issuer:?}"
+        );
+        self.good_until.set(self.good_until.get().min(issuer.not_after()).min(certificate.not_after()));
+        let mut hasher = DefaultHasher::new();
+        bundle.certificates().iter().for_each(|own| own.der().hash(&mut hasher));
+        (certificate.der(), ends != Ends::Client, ends != Ends::Server).hash(&mut hasher);
+        if !self.verified.borrow_mut().insert(hasher.finish()) {
+            return;
+        }
         if ends != Ends::Client {
-            let verified = bundle.verify_server(certificate, &[], now);
-            assert_eq!(verified, Ok(()), "{name} at {now}: {certificate:?} against {bundle:?}");
+            assert_eq!(bundle.verify_server(certificate, &[], now), Ok(()), "{name} at {now}: {certificate:?}");
         }
         if ends != Ends::Server {
-            let verified = bundle.verify_client(certificate, &[], now);
-            assert_eq!(verified, Ok(()), "{name} at {now}: {certificate:?} against {bundle:?}");
+            assert_eq!(bundle.verify_client(certificate, &[], now), Ok(()), "{name} at {now}: {certificate:?}");
         }
     }
 
     fn check_kubeconfig(&self, text: &str, reach: Reach) {
         let lines: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.trim().split_once(": ")).collect();
         let decoded = |key: &str| String::from_utf8(STANDARD.decode(lines[key]).unwrap()).unwrap();
-        let trust = CertificateBundle::from_pem(&decoded("certificate-authority-data")).unwrap();
-        let client = Certificate::from_pem(&decoded("client-certificate-data")).unwrap();
+        let trust = self.read(&decoded("certificate-authority-data"));
+        let client = self.read(&decoded("client-certificate-data")).certificates()[0].clone();
         let serving = match reach {
             Reach::ServiceNetwork => "kas-server-private-crt",
             _ => "kas-server-crt",
