@@ -15,6 +15,8 @@ const YEAR: SignedDuration = SignedDuration::from_hours(24 * 365);
 const SHORTEST_LEAF: SignedDuration = SignedDuration::from_mins(10);
 /// Leaves live at most half as long as their authority, so that a rotation of it always has time.
 const LONGEST_LEAF: SignedDuration = SignedDuration::from_hours(24 * 365 * 5);
+/// The part of an authority's life that is left when a rotation no longer waits for confirmation: half a year of ten.
+const LAST_CALL: Fraction = Fraction::millionths(50_000);
 const MILLION: i128 = 1_000_000;
 
 /// Why an annotation about lifetimes cannot be followed.
@@ -96,6 +98,12 @@ impl Lifetimes {
     pub fn renewal_of(&self, leaf: &Certificate) -> Timestamp {
         let life = leaf.not_before().duration_until(leaf.not_after());
         leaf.not_after().checked_sub(self.renewal.of(life)).unwrap_or(Timestamp::MIN)
+    }
+
+    /// From when on an authority is replaced even if nobody confirms that the next one is known everywhere.
+    pub fn last_call_of(&self, authority: &Certificate) -> Timestamp {
+        let life = authority.not_before().duration_until(authority.not_after());
+        authority.not_after().checked_sub(LAST_CALL.of(life)).unwrap_or(Timestamp::MIN)
     }
 
     /// When an authority is due for replacement.

@@ -40,7 +40,7 @@ pub struct Material {
     pub kind: Kind,
     /// Its name.
     pub name: String,
-    /// The type of a Secret.
+    /// The type of a Secret that is made; one that exists keeps its own, which cannot be changed.
     pub secret_type: &'static str,
     /// Its data.
     pub data: BTreeMap<String, Secret<Vec<u8>>>,
@@ -165,6 +165,8 @@ pub struct Plan {
     pub writes: Vec<Write>,
     /// The first moment at which a plan of the same world may be another.
     pub next: Timestamp,
+    /// When the first certificate in use ends if nobody plans again. A plane that is looked after is months away from it.
+    pub good_until: Timestamp,
     /// The rotations under way.
     pub progress: Vec<Progress>,
 }
@@ -213,7 +215,8 @@ mod tests {
         let object = config_map.to_object("ns");
         assert_eq!((&object["data"]["ca.crt"], &object["type"]), (&json!("text"), &Value::Null));
         let write = |material| Write { wave: Wave::Trust, material, reason: Reason::Missing };
-        let plan = Plan { writes: vec![write(secret), write(config_map)], next: now, progress: Vec::new() };
+        let plan =
+            Plan { writes: vec![write(secret), write(config_map)], next: now, good_until: now, progress: Vec::new() };
         let printed = format!("{plan:?} {plan}");
         assert!(printed.contains("write Secret a: does not exist\n") && printed.contains("redacted"), "{printed}");
         assert!(!printed.contains("hunter2") && !printed.contains("104, 117"), "{printed}");

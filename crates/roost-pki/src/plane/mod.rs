@@ -23,6 +23,9 @@
 //!        what others hold of the old one has run out
 //! ```
 //!
+//! When nobody confirms, the present authority stays in use until a twentieth of its life is left, then the next one takes
+//! over all the same.
+//!
 //! Trusted are in every stage all certificates of the Secret, signing is `ca.key`. Annotations under
 //! [`ANNOTATION_PREFIX`] hold the times: `stage` (for people), `stage-since`, `retired-at` (one time for each
 //! certificate of `old-ca.crt`), `rotated-for` (the wish that was followed last) and, on every object, `written-at`.

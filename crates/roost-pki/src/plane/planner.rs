@@ -41,7 +41,7 @@ impl Default for Wishes {
 /// Makes the plan. It is empty when everything is in order, and the same for the same world except for new keys.
 pub fn plan(desired: &PlaneNames, observed: &Observed, wishes: &Wishes, now: Timestamp) -> Result<Plan, Error> {
     let world = World::new(desired, observed, wishes, now);
-    let mut planner = Planner { world: &world, writes: Vec::new(), next: Timestamp::MAX };
+    let mut planner = Planner { world: &world, writes: Vec::new(), next: Timestamp::MAX, good_until: Timestamp::MAX };
     let mut states = BTreeMap::new();
     let mut progress = Vec::new();
     for spec in AUTHORITIES.iter().filter(|spec| desired.parts.contain(spec.part)) {
@@ -51,6 +51,7 @@ pub fn plan(desired: &PlaneNames, observed: &Observed, wishes: &Wishes, now: Tim
         if let Some(reason) = step.reason {
             planner.write(Wave::Authorities, step.state.material(now), reason);
         }
+        planner.good_until = planner.good_until.min(step.state.current().not_after());
         let trust = step.state.trusted().into_iter().map(Certificate::to_pem).collect();
         states.insert(spec.authority, Signing { state: step.state, trust });
     }
@@ -70,8 +71,8 @@ pub fn plan(desired: &PlaneNames, observed: &Observed, wishes: &Wishes, now: Tim
             planner.kubeconfig(spec, client, &root.trust);
         }
     }
-    let Planner { writes, next, .. } = planner;
-    Ok(Plan { writes, next, progress })
+    let Planner { writes, next, good_until, .. } = planner;
+    Ok(Plan { writes, next, good_until, progress })
 }
 
 /// What a caller keeps between plans of one plane, so that one that has nothing to do costs almost nothing.
@@ -147,6 +148,7 @@ struct Planner<'a> {
     world: &'a World<'a>,
     writes: Vec<Write>,
     next: Timestamp,
+    good_until: Timestamp,
 }
 
 impl Planner<'_> {
@@ -211,6 +213,7 @@ impl Planner<'_> {
         let (spec, now) = (leaf.spec, self.world.now);
         let (client, reason) = match (self.fault(leaf, signing), &leaf.seen) {
             (None, Some(seen)) => {
+                self.good_until = self.good_until.min(seen.certificate.not_after());
                 let trust = spec.files.trust.map(|key| seen.stored.text(key).unwrap_or_default());
                 let client = Client {
                     certificate: seen.certificate_text.to_owned(),
@@ -226,6 +229,7 @@ impl Planner<'_> {
                 let signer = signing.state.signer()?;
                 let names = [&*leaf.names, &leaf.carried].concat();
                 let made = signer.issue(&spec.subject(), &names, spec.ends.usages(), now, lifetime)?;
+                self.good_until = self.good_until.min(made.certificate.not_after());
                 let client = Client { certificate: made.certificate.to_pem(), key: made.key_pem()? };
                 (client, fault.unwrap_or(Reason::Missing))
             }

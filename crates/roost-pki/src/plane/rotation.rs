@@ -91,8 +91,13 @@ impl State {
     /// Reads the authority, or makes it when there is none, and takes it as far as it may go now.
     pub(super) fn step(spec: &'static AuthoritySpec, world: &World<'_>) -> Result<Step, Error> {
         let stored = world.observed.secrets.get(spec.secret);
-        if let Some(state) = stored.and_then(|stored| Self::read(spec, stored, world.now)) {
-            return state.advance(world);
+        if let Some((stored, state)) = stored.and_then(|stored| Some((stored, Self::read(spec, stored, world.now)?))) {
+            // A clock that was set back must not make a stage last until it has caught up.
+            let known = stored.time(STAGE_SINCE_ANNOTATION).is_some_and(|since| since <= world.now);
+            let repaired = (!known && state.stage() != Stage::Steady).then_some(Reason::Incomplete);
+            let mut step = state.advance(world)?;
+            step.reason = step.reason.or(repaired);
+            return Ok(step);
         }
         let lost = world.still_trusted(spec);
         let old = lost.into_iter().map(|certificate| Old { certificate, retired: world.now }).collect();
@@ -111,7 +116,6 @@ impl State {
         } else {
             Held::read(stored, CERTIFICATE, KEY)?
         };
-        // A clock that was set back must not make a stage last until it has caught up.
         let since = stored.time(STAGE_SINCE_ANNOTATION).filter(|since| *since <= now).unwrap_or(now);
         let mut state = Self::new(spec, current, Vec::new(), since);
         state.next = Held::read(stored, NEXT_CERTIFICATE, NEXT_KEY);
@@ -205,7 +209,7 @@ impl State {
         let mut outcome = Outcome { reason: None, waits: None, look: Timestamp::MAX };
         self.drop_old(world, &mut outcome);
         if self.next.is_some() {
-            self.promote(world, &mut outcome);
+            self.promote(world, &mut outcome)?;
         } else {
             self.begin(world, &mut outcome)?;
         }
@@ -257,32 +261,41 @@ impl State {
         }
     }
 
-    fn promote(&mut self, world: &World<'_>, outcome: &mut Outcome) {
-        let Some(next) = &self.next else { return };
+    fn promote(&mut self, world: &World<'_>, outcome: &mut Outcome) -> Result<(), Error> {
+        let Some(next) = &self.next else { return Ok(()) };
+        if world.now < next.certificate.not_before() {
+            // It was made before the clock was set back, and nobody would believe it yet.
+            self.next = Some(Held::make(self.spec, world)?);
+            self.enter(Stage::TrustBoth, world, outcome);
+            return Ok(());
+        }
         let end = self.current.certificate.not_after();
-        let gate = if end < world.now {
-            Ok(())
-        } else {
-            let evidence = world.trusts(self.spec.authority, &next.certificate);
-            world.gate(evidence, self.since, world.names.pace.announce)
-        };
-        if let Err((wait, look)) = gate {
+        let last_call = world.names.lifetimes.last_call_of(&self.current.certificate);
+        let evidence = world.trusts(self.spec.authority, &next.certificate);
+        let gate = world.gate(evidence, self.since, world.names.pace.announce);
+        // Whoever does not confirm must not bring everyone else down with an authority that ends.
+        let unconfirmed = matches!(gate, Err((Wait::Confirmation, _)));
+        let is_urgent = end < world.now || unconfirmed && last_call <= world.now;
+        if let Err((wait, look)) = gate
+            && !is_urgent
+        {
             outcome.waits = Some((Stage::TrustBoth, wait));
             outcome.look_at(look);
-            outcome.look_at(end);
+            outcome.look_at(if last_call <= world.now { end } else { last_call });
         } else if let Some(next) = self.next.take() {
             let former = std::mem::replace(&mut self.current, next).certificate;
             self.old.push(Old { certificate: former, retired: world.now });
             self.enter(Stage::IssueNew, world, outcome);
         }
+        Ok(())
     }
 
     fn begin(&mut self, world: &World<'_>, outcome: &mut Outcome) -> Result<(), Error> {
         let due = world.names.lifetimes.rotation_of(self.current());
         let made = self.current().not_before().checked_add(BACKDATE).unwrap_or(Timestamp::MAX);
-        let handled = self.rotated_for.map_or(made, |handled| handled.max(made));
         let wish = world.wishes.rotation.as_ref().filter(|wish| wish.wants(self.spec.authority));
-        let wish = wish.map(|wish| wish.requested_at).filter(|requested| *requested > handled);
+        let wish = wish.map(|wish| wish.requested_at);
+        let wish = wish.filter(|requested| *requested > made && self.rotated_for != Some(*requested));
         if world.now < due && wish.is_none() {
             outcome.look_at(due);
             return Ok(());

@@ -23,6 +23,7 @@ fn a_new_plane_is_made_in_one_plan() {
     assert_eq!(made, plan.writes.len());
     let again = world.plan();
     assert!(again.is_empty(), "{again}");
+    assert_eq!(again.good_until, world.certificate("kas-server-crt").not_after());
     assert_eq!(again.next, Lifetimes::default().renewal_of(&world.certificate("kas-server-crt")));
 }
 

@@ -136,3 +136,58 @@ fn an_operator_that_slept_for_years_recovers_at_once() {
     world.check();
     assert!(world.plan().is_empty());
 }
+
+/// Servers and clients load files at their own time. Whatever two of them have loaded within the last minutes, they
+/// believe each other.
+#[test]
+fn readers_may_lag_behind() {
+    let lag = SignedDuration::from_secs(4 * 60 + 50);
+    let mut world = World::made(names());
+    world.advance(SignedDuration::from_hours(1));
+    world.wishes.rotation = Some(wish(Which::All, world.now));
+    let mut loaded = vec![(world.now, world.observed.clone())];
+    for _ in 0..40 {
+        if world.settle() > 0 {
+            loaded.push((world.now, world.observed.clone()));
+        }
+        for (_, one) in &loaded {
+            for (_, other) in &loaded {
+                world.check_between(one, other);
+            }
+        }
+        world.advance(SignedDuration::from_mins(1));
+        // What was replaced longer ago than anyone lags is in nobody's memory.
+        let outdated = loaded.windows(2).take_while(|pair| pair[1].0 + lag < world.now).count();
+        loaded.drain(..outdated);
+    }
+    assert_eq!(world.plan().progress.len(), 1, "{}", world.plan());
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_hold_up_a_rotation() {
+    let mut world = World::made(names());
+    world.advance(SignedDuration::from_hours(24 * 30));
+    world.wishes.rotation = Some(wish(Which::Only(vec![Authority::Root]), world.now));
+    world.settle();
+    world.advance(SignedDuration::from_hours(-24));
+    // What was made in the future is not good yet; nobody can help that.
+    world.is_whole = false;
+    world.settle();
+    assert!(world.plan().progress[0].since <= world.now);
+    world.finish_rotations();
+    assert!(world.now < "2026-12-01T00:00:00Z".parse().unwrap());
+}
+
+#[test]
+fn an_authority_does_not_end_because_nobody_confirms() {
+    let mut world = World::made(names());
+    world.wishes.confirmed = false;
+    let first = world.secret("root-ca")["ca.crt"].clone();
+    for _ in 0..12 * 12 {
+        world.advance(SignedDuration::from_hours(24 * 30));
+        world.check_time();
+        world.settle();
+        world.check();
+    }
+    assert_ne!(world.secret("root-ca")["ca.crt"], first);
+}

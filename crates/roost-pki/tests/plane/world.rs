@@ -9,8 +9,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use jiff::{SignedDuration, Timestamp};
 use roost_pki::plane::{
-    AUTHORITIES, Authority, BUNDLE_KEY, BUNDLES, CLIENT_BUNDLE, Data, Endpoint, Ends, KUBECONFIGS, LEAVES, Memory,
-    Observed, Plan, PlaneNames, Reach, Wishes, leaf,
+    Authority, BUNDLE_KEY, BUNDLES, CLIENT_BUNDLE, Data, Endpoint, Ends, KUBECONFIGS, LEAVES, Memory, Observed, Plan,
+    PlaneNames, Reach, Wishes, leaf,
 };
 use roost_pki::{AlternativeName, Certificate, CertificateBundle};
 
@@ -150,27 +150,33 @@ impl World {
     /// Checks that everyone who is there is believed by everyone whom they meet.
     pub(crate) fn check(&self) {
         self.good_until.set(Timestamp::MAX);
-        for spec in LEAVES.iter().filter(|spec| self.observed.secrets.contains_key(spec.secret)) {
-            let certificate = self.certificate(spec.secret);
-            let mut bundles: Vec<Rc<CertificateBundle>> = BUNDLES
-                .iter()
-                .filter(|bundle| bundle.authorities.contains(&spec.signer))
-                .filter_map(|bundle| self.bundle(bundle.config_map))
-                .collect();
-            if let Some(key) = spec.files.trust {
-                bundles.push(self.read(std::str::from_utf8(&self.secret(spec.secret)[key]).unwrap()));
+        self.check_between(&self.observed, &self.observed);
+    }
+
+    /// Checks that those who have loaded one state are believed by those who have loaded another.
+    pub(crate) fn check_between(&self, shown: &Observed, believed: &Observed) {
+        let text = |data: &Data, key: &str| String::from_utf8(data[key].clone()).unwrap();
+        for spec in LEAVES.iter().filter(|spec| shown.secrets.contains_key(spec.secret)) {
+            let certificate = self.read(&text(&shown.secrets[spec.secret].data, spec.files.certificate));
+            let bundles = BUNDLES.iter().filter(|bundle| bundle.authorities.contains(&spec.signer));
+            let bundles =
+                bundles.filter_map(|bundle| Some(text(&believed.config_maps.get(bundle.config_map)?.data, BUNDLE_KEY)));
+            let mut bundles: Vec<String> = bundles.collect();
+            if let (Some(key), Some(peer)) = (spec.files.trust, believed.secrets.get(spec.secret)) {
+                bundles.push(text(&peer.data, key));
             }
-            if spec.signer == Authority::Ignition {
-                let text = &self.secret(AUTHORITIES[Authority::Ignition as usize].secret)["tls.crt"];
-                bundles.push(self.read(std::str::from_utf8(text).unwrap()));
+            if spec.signer == Authority::Ignition
+                && let Some(peer) = believed.secrets.get(spec.signer.spec().secret)
+            {
+                bundles.push(text(&peer.data, "tls.crt"));
             }
             for bundle in bundles {
-                self.verify(&bundle, &certificate, spec.ends, spec.secret);
+                self.verify(&self.read(&bundle), &certificate.certificates()[0], spec.ends, spec.secret);
             }
         }
         for spec in &KUBECONFIGS {
-            if let Some(stored) = self.observed.secrets.get(&spec.secret(&self.names)) {
-                self.check_kubeconfig(std::str::from_utf8(&stored.data[spec.key]).unwrap(), spec.reach);
+            if let Some(stored) = believed.secrets.get(&spec.secret(&self.names)) {
+                self.check_kubeconfig(&text(&stored.data, spec.key), spec.reach, shown);
             }
         }
     }
@@ -198,7 +204,7 @@ impl World {
         }
     }
 
-    fn check_kubeconfig(&self, text: &str, reach: Reach) {
+    fn check_kubeconfig(&self, text: &str, reach: Reach, servers: &Observed) {
         let lines: BTreeMap<&str, &str> = text.lines().filter_map(|line| line.trim().split_once(": ")).collect();
         let decoded = |key: &str| String::from_utf8(STANDARD.decode(lines[key]).unwrap()).unwrap();
         let trust = self.read(&decoded("certificate-authority-data"));
@@ -207,12 +213,14 @@ impl World {
             Reach::ServiceNetwork => "kas-server-private-crt",
             _ => "kas-server-crt",
         };
-        let server = self.certificate(serving);
-        self.verify(&trust, &server, Ends::Server, "kubeconfig");
+        let server = self.read(std::str::from_utf8(&servers.secrets[serving].data["tls.crt"]).unwrap());
+        let server = &server.certificates()[0];
+        self.verify(&trust, server, Ends::Server, "kubeconfig");
         let host = lines["server"].trim_matches('"').strip_prefix("https://").unwrap().rsplit_once(':').unwrap().0;
         let host = AlternativeName::host(host.trim_matches(['[', ']']));
         assert!(server.alternative_names().contains(&host), "{host} at {}", self.now);
-        if let Some(clients) = self.bundle(CLIENT_BUNDLE) {
+        if let Some(clients) = servers.config_maps.get(CLIENT_BUNDLE) {
+            let clients = self.read(std::str::from_utf8(&clients.data[BUNDLE_KEY]).unwrap());
             self.verify(&clients, &client, Ends::Client, "kubeconfig");
         }
     }
