@@ -64,10 +64,7 @@ use crate::rules::{Rule, Rules, conditions};
 )]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
-    Rule::new(
-        "self.platform.type == 'IBMCloud' ? size(self.services) >= 3 : size(self.services) >= 4",
-        "spec.services in body should have at least 4 items or 3 for IBMCloud",
-    ),
+    SERVICE_COUNT_RULE,
     Rule::new(
         r#"self.platform.type != "IBMCloud" ? self.services == oldSelf.services : true"#,
         "Services is immutable. Changes might result in unpredictable and disruptive behavior.",
@@ -110,23 +107,14 @@ use crate::rules::{Rule, Rules, conditions};
          && cert.names.exists(n, n == s.servicePublishingStrategy.loadBalancer.hostname)))",
         "APIServer loadBalancer hostname cannot be in ClusterConfiguration.apiserver.servingCerts.namedCertificates[]",
     ),
-    Rule::new(
-        "!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) \
-         || !has(self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork) \
-         || !self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork \
-         || self.networking.networkType == 'Other'",
-        "disableMultiNetwork can only be set to true when networkType is 'Other'",
-    ),
+    MULTI_NETWORK_RULE,
     Rule::new(
         "self.networking.networkType == 'OVNKubernetes' || !has(self.operatorConfiguration) \
          || !has(self.operatorConfiguration.clusterNetworkOperator) \
          || !has(self.operatorConfiguration.clusterNetworkOperator.ovnKubernetesConfig)",
         "ovnKubernetesConfig is forbidden when networkType is not OVNKubernetes",
     ),
-    Rule::new(
-        "!has(oldSelf.secretEncryption) || has(self.secretEncryption)",
-        "secretEncryption cannot be removed once configured",
-    ),
+    ENCRYPTION_STAYS_RULE,
 ]))]
 pub struct HostedClusterSpec {
     /// The release that nodes run, and the control plane too unless `controlPlaneRelease` names another.
@@ -229,12 +217,7 @@ pub struct HostedClusterSpec {
     /// A further name of the API server, for which a second kubeconfig is made.
     #[serde(rename = "kubeAPIServerDNSName", skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
-    #[schemars(transform = Rules([
-        Rule::new(
-            r#"self == "" || self.matches('^(?:(?:[a-zA-Z0-9-]+\\.)+[a-zA-Z]{2,}|[a-zA-Z0-9-]+)$')"#,
-            "kubeAPIServerDNSName must be a valid URL name (e.g., api.example.com)",
-        ),
-    ]))]
+    #[schemars(transform = Rules([API_SERVER_NAME_RULE]))]
     pub kube_api_server_dns_name: Option<String>,
     /// The `ConfigMap` of the same namespace whose key `ca-bundle.crt` holds certificate authorities that nodes and
     /// components trust.
@@ -341,3 +324,30 @@ pub struct HostedClusterStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_encryption: Option<SecretEncryptionStatus>,
 }
+
+/// Every service is published in some way.
+pub(super) const SERVICE_COUNT_RULE: Rule = Rule::new(
+    "self.platform.type == 'IBMCloud' ? size(self.services) >= 3 : size(self.services) >= 4",
+    "spec.services in body should have at least 4 items or 3 for IBMCloud",
+);
+
+/// Only a plugin that the user brings can do without further networks.
+pub(super) const MULTI_NETWORK_RULE: Rule = Rule::new(
+    "!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) \
+     || !has(self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork) \
+     || !self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork \
+     || self.networking.networkType == 'Other'",
+    "disableMultiNetwork can only be set to true when networkType is 'Other'",
+);
+
+/// What is encrypted cannot be read without its key.
+pub(super) const ENCRYPTION_STAYS_RULE: Rule = Rule::new(
+    "!has(oldSelf.secretEncryption) || has(self.secretEncryption)",
+    "secretEncryption cannot be removed once configured",
+);
+
+/// The form of a further name of the API server.
+pub(super) const API_SERVER_NAME_RULE: Rule = Rule::new(
+    r#"self == "" || self.matches('^(?:(?:[a-zA-Z0-9-]+\\.)+[a-zA-Z]{2,}|[a-zA-Z0-9-]+)$')"#,
+    "kubeAPIServerDNSName must be a valid URL name (e.g., api.example.com)",
+);

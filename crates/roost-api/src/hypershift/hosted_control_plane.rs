@@ -15,6 +15,9 @@ use crate::hypershift::capabilities::Capabilities;
 use crate::hypershift::configuration::{ClusterConfiguration, ConfigurationStatus};
 use crate::hypershift::dns::DnsSpec;
 use crate::hypershift::etcd::EtcdSpec;
+use crate::hypershift::hosted_cluster::{
+    API_SERVER_NAME_RULE, ENCRYPTION_STAYS_RULE, MULTI_NETWORK_RULE, SERVICE_COUNT_RULE,
+};
 use crate::hypershift::monitoring::Monitoring;
 use crate::hypershift::networking::ClusterNetworking;
 use crate::hypershift::operator_configuration::OperatorConfiguration;
@@ -47,21 +50,9 @@ use crate::rules::{Rule, Rules, any_width, conditions};
 )]
 #[serde(rename_all = "camelCase")]
 #[schemars(transform = Rules([
-    Rule::new(
-        "self.platform.type == 'IBMCloud' ? size(self.services) >= 3 : size(self.services) >= 4",
-        "spec.services in body should have at least 4 items or 3 for IBMCloud",
-    ),
-    Rule::new(
-        "!has(self.operatorConfiguration) || !has(self.operatorConfiguration.clusterNetworkOperator) \
-         || !has(self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork) \
-         || !self.operatorConfiguration.clusterNetworkOperator.disableMultiNetwork \
-         || self.networking.networkType == 'Other'",
-        "disableMultiNetwork can only be set to true when networkType is 'Other'",
-    ),
-    Rule::new(
-        "!has(oldSelf.secretEncryption) || has(self.secretEncryption)",
-        "secretEncryption cannot be removed once configured",
-    ),
+    SERVICE_COUNT_RULE,
+    MULTI_NETWORK_RULE,
+    ENCRYPTION_STAYS_RULE,
 ]))]
 pub struct HostedControlPlaneSpec {
     /// The release of the nodes' side, and of the control plane unless `controlPlaneReleaseImage` is set.
@@ -136,12 +127,7 @@ pub struct HostedControlPlaneSpec {
     /// A further name of the API server.
     #[serde(rename = "kubeAPIServerDNSName", skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253))]
-    #[schemars(transform = Rules([
-        Rule::new(
-            r#"self == "" || self.matches('^(?:(?:[a-zA-Z0-9-]+\\.)+[a-zA-Z]{2,}|[a-zA-Z0-9-]+)$')"#,
-            "kubeAPIServerDNSName must be a valid URL name (e.g., api.example.com)",
-        ),
-    ]))]
+    #[schemars(transform = Rules([API_SERVER_NAME_RULE]))]
     pub kube_api_server_dns_name: Option<String>,
     /// The `ConfigMap` of this namespace with certificate authorities to trust.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -116,3 +116,40 @@ const HOSTED_CLUSTER_RULES: [Rule; 2] = [
         "clusterID cannot be removed once set",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::definitions;
+
+    #[test]
+    fn the_schemas_are_structural_and_their_rules_cheap() {
+        for definition in definitions() {
+            let mut definition = serde_json::to_value(definition).unwrap();
+            roost_schema::default_definition(&mut definition);
+            let errors = roost_schema::validate_definition(&definition);
+            assert!(errors.is_empty(), "{}: {errors:#?}", definition["metadata"]["name"]);
+        }
+    }
+
+    #[test]
+    fn every_field_is_described() {
+        fn visit(schema: &Value, path: &str, silent: &mut Vec<String>) {
+            for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+                let path = format!("{path}.{name}");
+                if field["description"].as_str().is_none_or(str::is_empty) && path != ".metadata" {
+                    silent.push(path.clone());
+                }
+                visit(field, &path, silent);
+                visit(&field["items"], &path, silent);
+            }
+        }
+        for definition in definitions() {
+            let definition = serde_json::to_value(definition).unwrap();
+            let mut silent = Vec::new();
+            visit(&definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"], "", &mut silent);
+            assert_eq!(silent, Vec::<String>::new(), "{}", definition["metadata"]["name"]);
+        }
+    }
+}

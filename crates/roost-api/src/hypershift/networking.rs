@@ -85,13 +85,7 @@ pub struct ApiServerNetworking {
     /// The networks that may reach the API server; everyone when empty.
     #[serde(rename = "allowedCIDRBlocks", default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 500), inner(length(max = 43)), extend("x-kubernetes-list-type" = "set"))]
-    #[schemars(transform = ItemRules([
-        Rule::new(
-            "self.matches('^((\\\\d{1,3}\\\\.){3}\\\\d{1,3}/\\\\d{1,2})$') \
-             || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
-            "cidr must be a valid IPv4 or IPv6 CIDR notation (e.g., 192.168.1.0/24 or 2001:db8::/64)",
-        ),
-    ]))]
+    #[schemars(transform = ItemRules([CIDR_RULE]))]
     pub allowed_cidr_blocks: Vec<String>,
 }
 
@@ -101,13 +95,7 @@ pub struct ApiServerNetworking {
 pub struct ClusterNetworkEntry {
     /// The range.
     #[schemars(length(max = 43))]
-    #[schemars(transform = Rules([
-        Rule::new(
-            "self.matches('^((\\\\d{1,3}\\\\.){3}\\\\d{1,3}/\\\\d{1,2})$') \
-             || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
-            "cidr must be a valid IPv4 or IPv6 CIDR notation (e.g., 192.168.1.0/24 or 2001:db8::/64)",
-        ),
-    ]))]
+    #[schemars(transform = Rules([CIDR_RULE]))]
     pub cidr: String,
     /// The length of the prefix of each node's part of the range.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -120,13 +108,7 @@ pub struct ClusterNetworkEntry {
 pub struct MachineNetworkEntry {
     /// The range.
     #[schemars(length(max = 43))]
-    #[schemars(transform = Rules([
-        Rule::new(
-            "self.matches('^((\\\\d{1,3}\\\\.){3}\\\\d{1,3}/\\\\d{1,2})$') \
-             || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
-            "cidr must be a valid IPv4 or IPv6 CIDR notation (e.g., 192.168.1.0/24 or 2001:db8::/64)",
-        ),
-    ]))]
+    #[schemars(transform = Rules([CIDR_RULE]))]
     pub cidr: String,
 }
 
@@ -136,13 +118,7 @@ pub struct MachineNetworkEntry {
 pub struct ServiceNetworkEntry {
     /// The range.
     #[schemars(length(max = 43))]
-    #[schemars(transform = Rules([
-        Rule::new(
-            "self.matches('^((\\\\d{1,3}\\\\.){3}\\\\d{1,3}/\\\\d{1,2})$') \
-             || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
-            "cidr must be a valid IPv4 or IPv6 CIDR notation (e.g., 192.168.1.0/24 or 2001:db8::/64)",
-        ),
-    ]))]
+    #[schemars(transform = Rules([CIDR_RULE]))]
     pub cidr: String,
 }
 
@@ -161,3 +137,10 @@ pub enum NetworkType {
     /// One that the user brings.
     Other,
 }
+
+/// The form of a range of addresses.
+const CIDR_RULE: Rule = Rule::new(
+    "self.matches('^((\\\\d{1,3}\\\\.){3}\\\\d{1,3}/\\\\d{1,2})$') \
+     || self.matches('^([0-9a-fA-F]{0,4}:){2,7}([0-9a-fA-F]{0,4})?/[0-9]{1,3}$')",
+    "cidr must be a valid IPv4 or IPv6 CIDR notation (e.g., 192.168.1.0/24 or 2001:db8::/64)",
+);

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::hypershift::kubevirt::KubeVirtPlatformSpec;
-use crate::preserved::Preserved;
+use crate::preserved::{Preserved, ReadByRules};
 use crate::rules::{Rule, Rules};
 
 /// Where a cluster's nodes run.
@@ -26,6 +26,7 @@ pub struct PlatformSpec {
     pub aws: Option<Preserved>,
     /// Settings for Azure; kept as they were written.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = ReadByRules(&["azureAuthenticationConfig", "azureAuthenticationConfigType"]))]
     pub azure: Option<Preserved>,
     /// Settings for IBM Cloud; kept as they were written.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 #[schemars(extend("x-kubernetes-map-type" = "atomic"))]
 pub struct LocalObjectReference {
     /// The name of the object.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(extend("default" = ""))]
     pub name: String,
 }
 

@@ -97,12 +97,7 @@ pub struct LoadBalancerPublishing {
     /// The name by which the service is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
-    #[schemars(transform = Rules([
-        Rule::new(
-            r"self.matches('^(?:[a-zA-Z0-9-]+\\.)+[a-zA-Z]{2,}$')",
-            "hostname must be a valid domain name (e.g., example.com)",
-        ),
-    ]))]
+    #[schemars(transform = Rules([DOMAIN_NAME_RULE]))]
     pub hostname: Option<String>,
 }
 
@@ -133,12 +128,7 @@ pub struct RoutePublishing {
     /// The name by which the service is reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 253))]
-    #[schemars(transform = Rules([
-        Rule::new(
-            r"self.matches('^(?:[a-zA-Z0-9-]+\\.)+[a-zA-Z]{2,}$')",
-            "hostname must be a valid domain name (e.g., example.com)",
-        ),
-    ]))]
+    #[schemars(transform = Rules([DOMAIN_NAME_RULE]))]
     pub hostname: Option<String>,
 }
 
@@ -152,3 +142,9 @@ pub struct ApiEndpoint {
     /// A TCP port.
     pub port: i32,
 }
+
+/// The form of a name in DNS.
+const DOMAIN_NAME_RULE: Rule = Rule::new(
+    r"self.matches('^(?:[a-zA-Z0-9-]+\\.)+[a-zA-Z]{2,}$')",
+    "hostname must be a valid domain name (e.g., example.com)",
+);

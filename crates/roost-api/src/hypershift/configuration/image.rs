@@ -51,35 +51,26 @@ pub struct RegistrySources {
     /// Registries without valid certificates.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024), inner(length(min = 1, max = 256)), extend("x-kubernetes-list-type" = "atomic"))]
-    #[schemars(transform = ItemRules([
-        Rule::new(
-            r"self.matches('^\\*(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))+$|^((?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))+)?(?::[0-9]+)?)(?:(?:/[a-z0-9]+(?:(?:(?:[._]|__|[-]*)[a-z0-9]+)+)?)+)?$')",
-            "each registry must be a valid hostname[:port][/path] or wildcard *.hostname format without tags or digests",
-        ),
-    ]))]
+    #[schemars(transform = ItemRules([REGISTRY_RULE]))]
     pub insecure_registries: Vec<String>,
     /// Registries that nothing is pulled from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024), inner(length(min = 1, max = 256)), extend("x-kubernetes-list-type" = "atomic"))]
-    #[schemars(transform = ItemRules([
-        Rule::new(
-            r"self.matches('^\\*(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))+$|^((?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))+)?(?::[0-9]+)?)(?:(?:/[a-z0-9]+(?:(?:(?:[._]|__|[-]*)[a-z0-9]+)+)?)+)?$')",
-            "each registry must be a valid hostname[:port][/path] or wildcard *.hostname format without tags or digests",
-        ),
-    ]))]
+    #[schemars(transform = ItemRules([REGISTRY_RULE]))]
     pub blocked_registries: Vec<String>,
     /// The only registries that anything is pulled from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1024), inner(length(min = 1, max = 256)), extend("x-kubernetes-list-type" = "atomic"))]
-    #[schemars(transform = ItemRules([
-        Rule::new(
-            r"self.matches('^\\*(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))+$|^((?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))+)?(?::[0-9]+)?)(?:(?:/[a-z0-9]+(?:(?:(?:[._]|__|[-]*)[a-z0-9]+)+)?)+)?$')",
-            "each registry must be a valid hostname[:port][/path] or wildcard *.hostname format without tags or digests",
-        ),
-    ]))]
+    #[schemars(transform = ItemRules([REGISTRY_RULE]))]
     pub allowed_registries: Vec<String>,
     /// Registries to look in for images that name none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(min = 1), extend("format" = "hostname"), extend("x-kubernetes-list-type" = "set"))]
     pub container_runtime_search_registries: Vec<String>,
 }
+
+/// The form of a registry: a host, a port, a path, or a wildcard for hosts.
+const REGISTRY_RULE: Rule = Rule::new(
+    r"self.matches('^\\*(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))+$|^((?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9])(?:(?:\\.(?:[a-zA-Z0-9]|[a-zA-Z0-9][a-zA-Z0-9-]*[a-zA-Z0-9]))+)?(?::[0-9]+)?)(?:(?:/[a-z0-9]+(?:(?:(?:[._]|__|[-]*)[a-z0-9]+)+)?)+)?$')",
+    "each registry must be a valid hostname[:port][/path] or wildcard *.hostname format without tags or digests",
+);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::hypershift::node_pool::kubevirt::KubeVirtNodePoolPlatform;
 use crate::hypershift::platform::PlatformType;
-use crate::preserved::Preserved;
+use crate::preserved::{Preserved, ReadByRules};
 use crate::rules::{Rule, Rules, label_selector};
 
 /// What nodes of a pool are.
@@ -25,6 +25,7 @@ pub struct NodePoolPlatform {
     pub kubevirt: Option<KubeVirtNodePoolPlatform>,
     /// Settings for AWS; kept as they were written.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = ReadByRules(&["imageType"]))]
     pub aws: Option<Preserved>,
     /// Settings for Azure; kept as they were written.
     #[serde(skip_serializing_if = "Option::is_none")]

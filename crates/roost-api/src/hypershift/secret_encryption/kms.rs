@@ -152,12 +152,7 @@ pub struct AzureManagedIdentity {
     /// The identity's id.
     #[serde(rename = "clientID", skip_serializing_if = "Option::is_none")]
     #[schemars(length(equal = 36), regex(pattern = "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$"))]
-    #[schemars(transform = Rules([
-        Rule::new(
-            "self.matches('^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$')",
-            "the client ID of a managed identity must be a valid UUID. It should be 5 groups of hyphen separated hexadecimal characters in the form 8-4-4-4-12.",
-        ),
-    ]))]
+    #[schemars(transform = Rules([CLIENT_ID_RULE]))]
     pub client_id: Option<String>,
     /// The secret in the vault with the identity's credentials.
     #[schemars(length(min = 1, max = 127), regex(pattern = "^[a-zA-Z0-9-]+$"))]
@@ -187,12 +182,7 @@ pub struct AzureWorkloadIdentity {
     /// The identity's id.
     #[serde(rename = "clientID")]
     #[schemars(length(equal = 36), regex(pattern = "^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$"))]
-    #[schemars(transform = Rules([
-        Rule::new(
-            "self.matches('^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$')",
-            "the client ID of a managed identity must be a valid UUID. It should be 5 groups of hyphen separated hexadecimal characters in the form 8-4-4-4-12.",
-        ),
-    ]))]
+    #[schemars(transform = Rules([CLIENT_ID_RULE]))]
     pub client_id: String,
 }
 
@@ -270,3 +260,9 @@ pub struct IbmCloudKmsKey {
     #[schemars(transform = any_width)]
     pub key_version: i64,
 }
+
+/// The form of an identity's id.
+const CLIENT_ID_RULE: Rule = Rule::new(
+    "self.matches('^[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$')",
+    "the client ID of a managed identity must be a valid UUID. It should be 5 groups of hyphen separated hexadecimal characters in the form 8-4-4-4-12.",
+);
