@@ -10,11 +10,11 @@ use serde_json::json;
 
 use crate::call::Call;
 use crate::cluster::Cluster;
-use crate::handle::unknown_path;
 use crate::health;
 use crate::negotiate::{self, BUILT_IN, Encoding, Format};
 use crate::resource::Resource;
 use crate::respond::{self, Body};
+use crate::route::unknown_path;
 
 /// The Kubernetes version that the API is that of.
 pub const KUBERNETES_VERSION: &str = "v1.36.3";

@@ -13,45 +13,21 @@ use crate::negotiate::{self, BUILT_IN, Format};
 use crate::options::{DeleteOptions, ListOptions, WriteKind, WriteOptions};
 use crate::patch::{Patch, PatchType, check_name};
 use crate::read;
-use crate::resource::{Origin, Resource};
+use crate::resource::Resource;
 use crate::respond::{self, Body};
 use crate::write::{self, Change, ChangeKind, Target, apply_defaults};
-use crate::{after, subresource};
+use crate::{after, route, subresource};
 
 /// Answers a request on a resource.
 pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>, Status> {
     let info = &call.info;
     let Some(resource) = call.cluster.resource(&info.group, &info.version, &info.resource) else {
-        return Ok(unknown_path(call));
+        return Ok(route::unknown_path(call));
     };
-    if resource.as_custom().is_some() && !info.subresource.is_empty() && !resource.has_subresource(&info.subresource) {
-        return Err(Status::not_found(&resource.group_resource(), &info.name));
-    }
-    if !is_routed(&resource, call) {
-        return if is_nameless_namespace(&resource, call) {
-            Err(Status::bad_request("Namespace parameter required."))
-        } else {
-            Ok(unknown_path(call))
-        };
+    if let Some(refusal) = route::refuse(&resource, call) {
+        return refusal;
     }
     let verb = info.verb.as_str();
-    if !info.subresource.is_empty() && info.name.is_empty() {
-        let method = match verb {
-            "list" | "watch" => "get",
-            "deletecollection" => "delete",
-            other => other,
-        };
-        if resource.serves(&info.subresource, method) {
-            return Err(Status::bad_request("name must be provided"));
-        }
-    }
-    if verb == "watch" && resource.is("", "componentstatuses") {
-        warn_of_deprecation(call, &resource);
-        return Err(Status::method_not_supported(&resource.group_resource(), verb));
-    }
-    if !resource.serves(&info.subresource, verb) || !is_method_routed(&resource, call) {
-        return Err(method_not_allowed(&resource, call));
-    }
     let words = if info.name.is_empty() { Vec::new() } else { roost_object::names::is_path_segment(&info.name) };
     if !words.is_empty() && !matches!(verb, "list" | "watch") {
         let name = roost_object::field::quote(&info.name);
@@ -87,7 +63,7 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
         "patch" => patch(&target, body, &format).await,
         "delete" => delete(&target, &body, &format).await,
         "deletecollection" => delete_collection(&target, &body, &format).await,
-        _ => Err(method_not_allowed(&resource, call)),
+        _ => Err(route::method_not_allowed(&resource, call)),
     }
 }
 
@@ -106,7 +82,7 @@ const DEPRECATED: &[(&str, &str, &str)] = &[
     ("", "componentstatuses", "v1 ComponentStatus is deprecated in v1.19+"),
 ];
 
-fn warn_of_deprecation(call: &Call, resource: &Resource) {
+pub(crate) fn warn_of_deprecation(call: &Call, resource: &Resource) {
     let warning = if let Some(custom) = resource.as_custom() {
         custom.version().deprecated.clone()
     } else {
@@ -133,85 +109,6 @@ fn watch_of_one(call: &Call, mut options: ListOptions) -> Result<ListOptions, St
     match selector.as_ref().and_then(|selector| selector.requires_exact_match("metadata.name")) {
         Some(selected) if selected == name => Ok(options),
         _ => Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name")),
-    }
-}
-
-/// Whether the path has the form of the resource's scope, and its subresource exists.
-fn is_routed(resource: &Resource, call: &Call) -> bool {
-    let info = &call.info;
-    let in_namespace = !info.namespace.is_empty();
-    let scope_fits = if resource.namespaced {
-        in_namespace || info.name.is_empty() || matches!(info.verb.as_str(), "list" | "watch")
-    } else {
-        !in_namespace || resource.is("", "namespaces")
-    };
-    let subresource_fits = info.subresource.is_empty() || resource.has_subresource(&info.subresource);
-    let rest_fits = info.rest.is_empty() || info.subresource == "proxy";
-    let past = info.verb == "proxy" || (info.watch_prefix && !info.subresource.is_empty());
-    if past {
-        return false;
-    }
-    let named = ["get", "update", "patch", "delete"].iter().any(|verb| resource.serves("", verb));
-    if info.subresource.is_empty() && !info.name.is_empty() && !named && !matches!(info.verb.as_str(), "list" | "watch")
-    {
-        return false;
-    }
-    // What cannot be listed has no place outside namespaces.
-    let listed = in_namespace || !resource.namespaced || resource.serves("", "list");
-    scope_fits && subresource_fits && rest_fits && listed
-}
-
-/// Objects are created in collections and changed by name, and namespaced ones only inside a namespace.
-fn is_method_routed(resource: &Resource, call: &Call) -> bool {
-    let info = &call.info;
-    let all_namespaces = resource.namespaced && info.namespace.is_empty();
-    match info.verb.as_str() {
-        "list" | "watch" => info.reads,
-        "create" => !all_namespaces && (info.name.is_empty() || !info.subresource.is_empty()),
-        "update" | "patch" => !all_namespaces && !info.name.is_empty(),
-        _ => !all_namespaces,
-    }
-}
-
-/// `/namespaces//pods/name`: the place for a namespace is there, but it is empty.
-fn is_nameless_namespace(resource: &Resource, call: &Call) -> bool {
-    resource.namespaced && call.info.path.contains("/namespaces//")
-}
-
-/// What stock answers to a path that leads nowhere: a `Status` where it serves the group itself, a page elsewhere.
-pub(crate) fn unknown_path(call: &Call) -> Response<Body> {
-    let path = call.info.path.as_str();
-    let mut steps = path.trim_start_matches("/apis/").splitn(3, '/');
-    if let (true, Some(group), Some(version)) = (path.starts_with("/apis/"), steps.next(), steps.next())
-        && crate::inside::is_foreign(&call.cluster, group, version)
-    {
-        return respond::text(503, "service unavailable\n");
-    }
-    let built_in = match path.strip_prefix("/apis/") {
-        Some(rest) => {
-            let group = rest.split('/').next().unwrap_or_default();
-            roost_kinds::resources().iter().any(|resource| resource.group == group && !group.is_empty())
-        }
-        None => path == "/api" || path.starts_with("/api/"),
-    };
-    if !built_in {
-        return not_found_page();
-    }
-    respond::status(&Status::unknown_path(), &Format::JSON)
-}
-
-/// What stock answers where no route is.
-pub(crate) fn not_found_page() -> Response<Body> {
-    respond::text(404, "404 page not found\n")
-}
-
-pub(crate) fn method_not_allowed(resource: &Resource, call: &Call) -> Status {
-    match &resource.origin {
-        Origin::Custom(_) => Status::method_not_supported(&resource.group_resource(), &call.info.verb),
-        Origin::BuiltIn(..) => {
-            Status::failure(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
-                .with_details(Details::default())
-        }
     }
 }
 

@@ -8,8 +8,8 @@ use roost_object::field::quote;
 
 use crate::call::Call;
 use crate::documents::KUBERNETES_VERSION;
-use crate::handle::not_found_page;
 use crate::respond::{self, Body};
+use crate::route::not_found_page;
 
 const ENDPOINTS: [&str; 3] = ["healthz", "livez", "readyz"];
 

@@ -41,6 +41,7 @@ mod registered;
 mod request;
 mod resource;
 mod respond;
+mod route;
 mod seal;
 mod server;
 mod service;

@@ -32,6 +32,8 @@ pub(crate) struct RequestInfo {
     pub(crate) watch_prefix: bool,
     /// Whether the method is one that only reads.
     pub(crate) reads: bool,
+    /// Whether only the headers of the answer are wanted.
+    pub(crate) is_head: bool,
 }
 
 /// Subresources of a namespace, which would else look like resources inside it.
@@ -45,6 +47,7 @@ impl RequestInfo {
             verb: method.as_str().to_ascii_lowercase(),
             path: path.clone(),
             reads: matches!(*method, Method::GET | Method::HEAD),
+            is_head: *method == Method::HEAD,
             ..RequestInfo::default()
         };
         let trimmed = path.strip_prefix('/').unwrap_or(&path);

@@ -178,7 +178,7 @@ where
     let is_watch = call.info.verb == "watch";
     let work = async {
         let is_document = matches!(call.info.path.as_str(), "/version" | "/api" | "/apis");
-        if parts.method == Method::HEAD && (call.info.is_resource || is_document) {
+        if parts.method == Method::HEAD && is_document {
             return Err(Status::failure(
                 405,
                 "MethodNotAllowed",

@@ -60,6 +60,8 @@ pub struct Rules {
     pub warnings: fn(&Value, &mut Vec<String>),
     /// Whether an update is worth those warnings too.
     pub warns_on_update: fn(new: &Value, old: &Value) -> bool,
+    /// Fills in what only becomes known when a new object is stored: it is defaulted once more then.
+    pub settle: fn(&mut Value),
     /// Whether PUT creates the object when it is not there.
     pub create_on_update: bool,
     /// Whether an update without a resourceVersion is allowed to overwrite.
@@ -121,6 +123,7 @@ impl Rules {
         validate_status_update: |_, _, _| {},
         warnings: |_, _| {},
         warns_on_update: |_, _| true,
+        settle: |_| {},
         create_on_update: false,
         unconditional_update: true,
     };

@@ -29,9 +29,9 @@ use roost_kinds::openapi::{self, Format};
 use serde_json::json;
 
 use crate::call::Call;
-use crate::handle::not_found_page;
 use crate::negotiate;
 use crate::respond::{self, Body};
+use crate::route::not_found_page;
 use custom::Definitions;
 use words::Words;
 

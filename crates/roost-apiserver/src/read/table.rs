@@ -179,7 +179,10 @@ fn row(resource: &Resource, format: &Format, include: Include, object: &Value, n
             if let Some(condition) = roost_tables::conditions(&resource.group, &resource.kind, object) {
                 row.insert("conditions".into(), json!([{"type": condition.r#type, "status": condition.status, "reason": condition.reason, "message": condition.message}]));
             }
-            roost_tables::cells(&resource.group, &resource.kind, object, now)
+            let converted = is_converted(resource)
+                .then(|| roost_kinds::convert(object.clone(), &resource.api_version, &resource.storage_api_version()))
+                .and_then(Result::ok);
+            roost_tables::cells(&resource.group, &resource.kind, converted.as_ref().unwrap_or(object), now)
         }
         Origin::Custom(custom) => {
             roost_schema::columns::cells(custom.version(), object, roost_schema::Instant { seconds: now, nanos: 0 })
@@ -194,6 +197,11 @@ fn row(resource: &Resource, format: &Format, include: Include, object: &Value, n
     Value::Object(row)
 }
 
+/// Whether the cells come from the stored version, because the served one says less.
+fn is_converted(resource: &Resource) -> bool {
+    resource.is("autoscaling", "horizontalpodautoscalers") && resource.api_version != resource.storage_api_version()
+}
+
 fn columns(resource: &Resource) -> Vec<Value> {
     let column = |name: &str, kind: &str, format: &str, description: &str, priority: i64| json!({"name": name, "type": kind, "format": format, "description": description, "priority": priority});
     match &resource.origin {
@@ -201,6 +209,7 @@ fn columns(resource: &Resource) -> Vec<Value> {
             let table = roost_tables::table(&resource.group, &resource.kind);
             let (api_version, kind) = match table.documented_by {
                 Some((group, kind)) => (group::api_version(group, &resource.version), kind),
+                None if is_converted(resource) => (resource.storage_api_version(), resource.kind.as_str()),
                 None => (resource.api_version.clone(), resource.kind.as_str()),
             };
             let described = table.columns.iter().map(|entry| {

@@ -53,9 +53,6 @@ fn split(path: &str) -> Vec<String> {
 /// Answers a get, update or patch of a scale.
 pub(super) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
     let info = &call.info;
-    if !resource.serves("scale", &info.verb) {
-        return Err(handle::method_not_allowed(resource, call));
-    }
     let paths = Paths::of(resource).ok_or_else(Status::unknown_path)?;
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
     let target = Target { call, resource, namespace: &info.namespace, name: &info.name, subresource: "scale" };
@@ -72,7 +69,11 @@ pub(super) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
     let own = Target { resource: kind, ..target };
     let (options, wanted) = if info.verb == "update" {
         let options = WriteOptions::parse(&call.query, WriteKind::Update)?;
-        let mut scale = handle::decode(&own, bytes, &options)?;
+        let mut scale = handle::decode(&own, bytes, &options).map_err(|status| {
+            let unreadable = status.code == 400 && !status.message.starts_with("the API version in the data");
+            // Stock cannot even say what it expected there.
+            if unreadable && resource.as_custom().is_some() { Status::bad_request(UNREADABLE) } else { status }
+        })?;
         write::match_namespace(&own, &mut scale)?;
         check_name(&own, &scale)?;
         (options, Wanted::Whole(scale))
@@ -93,6 +94,9 @@ pub(super) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
     let served = write::convert_from_storage(resource, updated.object)?;
     present(call, resource, &format, scale_of(&paths, &served))
 }
+
+/// What stock says of a body that is not the scale of a custom resource.
+const UNREADABLE: &str = "no kind is registered for the type v1.Scale in scheme \"pkg/runtime/scheme.go:111\"";
 
 /// How a caller changes a scale.
 enum Wanted {

@@ -67,6 +67,9 @@ async fn create_named(target: Target<'_>, object: &mut Value, options: &WriteOpt
     steps::prepare_create(target.resource, object);
     record_requester(&target, object);
     steps::validate_create(&target, object)?;
+    if let Some(rules) = target.resource.rules() {
+        (rules.settle)(object);
+    }
     for _ in 0..CONFLICT_TRIES {
         let Some((revision, returned)) = commit_new(target, object, &allocated, options).await? else { continue };
         if let Some(returned) = returned {
@@ -91,14 +94,14 @@ async fn commit_new(
     let attributes =
         Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
     let admitted = admission::validate(&attributes, object).await?;
-    if object["metadata"].get("resourceVersion").is_some() {
-        return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
-    }
     if options.dry_run {
         return match target.call.cluster.store.get(&target.collection(), &target.key()) {
             Some(_) => Err(Status::already_exists(&target.resource.group_resource(), target.name)),
             None => Ok(Some((0, returned_live(&target, object).await?))),
         };
+    }
+    if object["metadata"].get("resourceVersion").is_some() {
+        return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
     }
     let mut writes = allocated.to_vec();
     writes.extend(admitted.writes.iter().cloned());

@@ -202,7 +202,9 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
             metadata::validate(meta, resource.namespaced, |name, prefix| rule.check(name, prefix), &path, &mut errors);
             let outcome = custom.version().validate_create(object, errors);
             target.call.warnings.extend(outcome.warnings);
-            refuse(resource, object, &outcome.errors)
+            refuse(resource, object, &outcome.errors)?;
+            warn_of_finalizers(target, object, None);
+            Ok(())
         }
     }
 }
@@ -245,7 +247,9 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
                 version.validate_update(new, old, errors)
             };
             target.call.warnings.extend(outcome.warnings);
-            refuse(resource, new, &outcome.errors)
+            refuse(resource, new, &outcome.errors)?;
+            warn_of_finalizers(target, new, Some(old));
+            Ok(())
         }
     }
 }
@@ -262,6 +266,24 @@ fn warn(target: &Target<'_>, rules: &Rules, object: &Value) {
     let mut warnings = Vec::new();
     (rules.warnings)(object, &mut warnings);
     target.call.warnings.extend(warnings);
+}
+
+/// Finalizers that only Kubernetes itself may name so plainly.
+const STANDARD_FINALIZERS: [&str; 3] = ["foregroundDeletion", "kubernetes", "orphan"];
+
+/// Tells whoever adds a finalizer without a domain that others may do the same.
+fn warn_of_finalizers(target: &Target<'_>, new: &Value, old: Option<&Value>) {
+    let before = old.map(super::finalizers).unwrap_or_default();
+    let mut added: Vec<&str> = super::finalizers(new).into_iter().filter(|name| !before.contains(name)).collect();
+    added.sort_unstable();
+    added.dedup();
+    for name in added.into_iter().filter(|name| !name.contains('/') && !STANDARD_FINALIZERS.contains(name)) {
+        let path = if name.contains('.') { " including a path (/)" } else { "" };
+        let name = roost_object::field::quote(name);
+        target.call.warnings.add(format!(
+            "metadata.finalizers: {name}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers"
+        ));
+    }
 }
 
 fn refuse(resource: &Resource, object: &Value, errors: &[Error]) -> Result<(), Status> {

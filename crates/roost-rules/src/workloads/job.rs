@@ -36,6 +36,7 @@ pub(super) const RULES: Rules = Rules {
     },
     prepare_status_update: keep_spec,
     generation: Generation::Spec,
+    settle,
     validate: |new, errors| validate(new, None, errors),
     validate_update: job_update::validate,
     validate_status_update: job_status::validate_update,
@@ -77,11 +78,19 @@ fn fill(job: &mut Value) {
 fn share_labels(job: &mut Value) {
     let labels = job["spec"]["template"]["metadata"]["labels"].clone();
     let meta = job.at_or_empty("metadata");
-    let has_none = meta["labels"].as_object().is_none_or(serde_json::Map::is_empty);
-    if labels.is_object() && (has_none || meta[SHARES_LABELS] == "") {
+    if meta[SHARES_LABELS] == "" {
         meta["labels"] = labels;
     }
     meta.drop_field(SHARES_LABELS);
+}
+
+/// A job that was made without labels has those that its template got.
+fn settle(job: &mut Value) {
+    let labels = job["spec"]["template"]["metadata"]["labels"].clone();
+    let meta = job.at_or_empty("metadata");
+    if labels.is_object() && meta["labels"].as_object().is_none_or(serde_json::Map::is_empty) {
+        meta["labels"] = labels;
+    }
 }
 
 /// Fills up what lies below the spec of a job.
