@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 /// How often the elapsed time is redrawn.
 pub(crate) const TICK: Duration = Duration::from_millis(100);
+/// Details beyond that are in `hcp describe`.
+const LONGEST_DETAIL: usize = 160;
 /// The width of a terminal that does not say.
 const USUAL_WIDTH: usize = 80;
 
@@ -108,7 +110,7 @@ fn line(step: &Step, elapsed: Duration, live: bool) -> String {
         State::Done => "done",
         State::Failed => "failed",
     };
-    let detail = if step.detail.is_empty() { String::new() } else { format!("  {}", one_line(&step.detail)) };
+    let detail = if step.detail.is_empty() { String::new() } else { format!("  {}", shortened(&step.detail)) };
     let line = format!("{mark:<8}{:<18}{:>8}{detail}", step.name, seconds(elapsed));
     if live { line } else { line.trim_end().to_owned() }
 }
@@ -124,8 +126,13 @@ fn coloured(state: State, line: &str) -> String {
     format!("\x1b[{colour}m{}\x1b[0m{}", &line[..split], &line[split..])
 }
 
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// A text on one line, cut where it is longer than anybody reads there.
+pub(crate) fn shortened(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST_DETAIL) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
 }
 
 /// Elapsed time for people: milliseconds while those matter.

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use crate::arguments::{Pause, PauseWhat, Plane as Place, Resume, Rotate, RotateWhat, Sleep, Upgrade, UpgradeWhat};
 use crate::conditions::condition;
 use crate::high::{self, UsageError, patience};
-use crate::plane::{HOSTED_CLUSTERS, NODE_POOLS, Plane, Resource, Write};
+use crate::plane::{HOSTED_CLUSTERS, NODE_POOLS, OPERATOR_NAMESPACE, Plane, Resource, Write};
 use crate::progress::{Progress, State, Step};
 
 use super::error::CommandError;
 use super::judge;
-use super::release::{OPERATOR_NAMESPACE, Releases};
+use super::release::Releases;
 use super::wait::{Judgement, Purpose, Verdict, wait};
 
 /// Parks a cluster while it is "true".
@@ -91,7 +91,11 @@ pub(super) async fn upgrade(arguments: &Upgrade) -> Result<(), CommandError> {
         }
     }
     let moves = if *dry_run { "would move" } else { "moves" };
-    eprintln!("cluster {}/{name} {moves} from {before} to {image}", place.namespace);
+    if before == image && !*control_plane_only {
+        eprintln!("cluster {}/{name} is at {image} already", place.namespace);
+    } else {
+        eprintln!("cluster {}/{name} {moves} from {before} to {image}", place.namespace);
+    }
     for pool in &pools {
         eprintln!("node pool {}/{pool} {moves} to {image}", place.namespace);
     }
@@ -127,8 +131,8 @@ pub(super) async fn pause(arguments: &Pause) -> Result<(), CommandError> {
         None => "true".to_owned(),
     };
     set_pause(kind, name, place, &json!(until)).await?;
-    let (word, end) = (kind.plural.trim_end_matches('s'), if until == "true" { "resumed".to_owned() } else { until });
-    eprintln!("{word} {}/{name} is paused until {end}", place.namespace);
+    let end = if until == "true" { "resumed" } else { &until };
+    eprintln!("{} {}/{name} is paused until {end}", in_words(kind), place.namespace);
     Ok(())
 }
 
@@ -138,8 +142,12 @@ pub(super) async fn resume(arguments: &Resume) -> Result<(), CommandError> {
         PauseWhat::NodePool { name, plane, .. } => (&NODE_POOLS, name, plane),
     };
     set_pause(kind, name, place, &Value::Null).await?;
-    eprintln!("{} {}/{name} goes on", kind.plural.trim_end_matches('s'), place.namespace);
+    eprintln!("{} {}/{name} goes on", in_words(kind), place.namespace);
     Ok(())
+}
+
+fn in_words(kind: &Resource) -> &'static str {
+    if kind.kind == NODE_POOLS.kind { "node pool" } else { "cluster" }
 }
 
 async fn set_pause(kind: &'static Resource, name: &str, place: &Place, until: &Value) -> Result<(), CommandError> {

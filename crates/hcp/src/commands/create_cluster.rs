@@ -9,11 +9,13 @@ use crate::arguments::CreateCluster;
 use crate::flavour::Flavour;
 use crate::high::{self, HighArguments, Mode, Patience, Publishing};
 use crate::manifests::{self, Circumstances, applied, infra_id, is_sensitive, to_yaml};
-use crate::plane::{HOSTED_CLUSTERS, NAMESPACES, NODES, Plane, PlaneError, Resource, SECRETS, Write};
+use crate::plane::{
+    HOSTED_CLUSTERS, NAMESPACES, NODES, OPERATOR_NAMESPACE, Plane, PlaneError, Resource, SECRETS, Write,
+};
 use crate::progress::{Progress, State, Step, seconds};
 
 use super::error::CommandError;
-use super::release::{OPERATOR_NAMESPACE, Releases};
+use super::release::Releases;
 use super::wait::{Judgement, Purpose, Verdict, wait};
 use super::{files, judge, random};
 

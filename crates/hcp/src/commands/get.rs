@@ -45,6 +45,9 @@ async fn table(
     if rows.len() == 1 {
         let place = if namespace.is_empty() { String::new() } else { format!(" in namespace {namespace}") };
         eprintln!("no {} found{place}", resource.plural);
+        if !namespace.is_empty() {
+            eprintln!("hint: look in all namespaces with -A");
+        }
         return Ok(());
     }
     Ok(printed::print(&printed::columns(&rows))?)
@@ -95,10 +98,16 @@ async fn objects(
     name: Option<&str>,
     format: Format,
 ) -> Result<(), CommandError> {
-    let items = match name {
+    let mut items = match name {
         Some(name) => vec![plane.require(resource, namespace, name).await?],
         None => plane.list(resource, namespace, "").await?,
     };
+    for item in &mut items {
+        // Who wrote which field is of interest to servers.
+        if let Some(metadata) = item["metadata"].as_object_mut() {
+            metadata.remove("managedFields");
+        }
+    }
     if format == Format::Name {
         let line =
             |item: &Value| format!("{}/{}", resource.printed(), item["metadata"]["name"].as_str().unwrap_or_default());

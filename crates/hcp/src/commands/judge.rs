@@ -20,7 +20,9 @@ const MISTAKES: &[&str] = &["ValidConfiguration", "ValidReleaseImage", "Supporte
 /// Whether the API of a new cluster can be used.
 pub(crate) fn usable(cluster: Option<&Value>) -> Judgement {
     let Some(cluster) = cluster else { return Judgement { steps: Vec::new(), verdict: Verdict::Gone } };
-    let mut steps: Vec<Step> = PARTS.iter().map(|(kind, name)| part(cluster, kind, name)).collect();
+    let paused = condition(cluster, "ReconciliationActive").filter(Condition::is_false);
+    let mut steps: Vec<Step> = paused.iter().map(|found| Step::new("operator", State::Waiting, said(found))).collect();
+    steps.extend(PARTS.iter().map(|(kind, name)| part(cluster, kind, name)));
     let kubeconfig = cluster["status"]["kubeconfig"]["name"].as_str().filter(|name| !name.is_empty());
     let state = if kubeconfig.is_some() { State::Done } else { State::Waiting };
     steps.push(Step::new("kubeconfig", state, ""));

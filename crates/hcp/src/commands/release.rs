@@ -3,13 +3,10 @@
 use roost_object::json;
 use serde_json::Value;
 
-use crate::plane::{CONFIG_MAPS, Plane, PlaneError};
+use crate::plane::{CONFIG_MAPS, Plane, PlaneError, SUPPORTED_VERSIONS};
 
 use super::error::CommandError;
 
-/// The operator's namespace.
-pub(super) const OPERATOR_NAMESPACE: &str = "hypershift";
-const SUPPORTED_VERSIONS: &str = "supported-versions";
 /// Pull specs of the release that is built in.
 const BUILT_IN: &str = "embedded:";
 

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::high::Patience;
 use crate::plane::{Plane, PlaneError, Resource};
-use crate::progress::{Progress, State, Step, TICK};
+use crate::progress::{Progress, State, Step, TICK, shortened};
 
 use super::error::CommandError;
 
@@ -60,7 +60,7 @@ pub(crate) async fn wait(
     let mut tick = tokio::time::interval(TICK);
     let mut interrupt = std::pin::pin!(tokio::signal::ctrl_c());
     let mut deadline = std::pin::pin!(deadline(patience));
-    let mut waiting_for = String::new();
+    let mut waiting_for = cause(&[]);
     let verdict: Result<Verdict, PlaneError> = loop {
         tokio::select! {
             biased;
@@ -107,7 +107,7 @@ fn cause(steps: &[Step]) -> String {
     let open = steps.iter().find(|step| step.state != State::Done);
     match open {
         Some(step) if step.detail.is_empty() => format!("waiting for {}", step.name),
-        Some(step) => format!("waiting for {}: {}", step.name, step.detail),
+        Some(step) => format!("waiting for {}: {}", step.name, shortened(&step.detail)),
         None => "nothing has been reported yet".to_owned(),
     }
 }

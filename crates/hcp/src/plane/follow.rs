@@ -18,7 +18,7 @@ const RETRY_PAUSE: Duration = Duration::from_millis(250);
 impl Plane {
     /// Shows every state of an object to `decide` until that has seen enough; `None` is an object that is gone.
     ///
-    /// `known` is the state that is known already, so that its first change is not missed and no list is needed.
+    /// `known` is a state that is known already: it is shown first, and what comes after it needs no list.
     pub(crate) async fn follow<T>(
         &self,
         resource: &Resource,
@@ -26,6 +26,11 @@ impl Plane {
         known: Option<&Value>,
         mut decide: impl FnMut(Option<&Value>) -> ControlFlow<T>,
     ) -> Result<T, PlaneError> {
+        if let Some(known) = known
+            && let ControlFlow::Break(value) = decide(Some(known))
+        {
+            return Ok(value);
+        }
         let mut place = known.and_then(|object| object["metadata"]["resourceVersion"].as_str()).map(str::to_owned);
         let mut away_since: Option<Instant> = None;
         loop {

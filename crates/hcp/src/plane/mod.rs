@@ -19,6 +19,10 @@ pub(crate) use resource::{
 
 /// The owner of the fields that this program applies; upstream's, so that both can look after the same objects.
 const FIELD_OWNER: &str = "hypershift-cli";
+/// The operator's namespace.
+pub(crate) const OPERATOR_NAMESPACE: &str = "hypershift";
+/// The ConfigMap in which the operator says which releases it knows.
+pub(crate) const SUPPORTED_VERSIONS: &str = "supported-versions";
 /// How long the server may take to answer anything but a watch.
 const REQUEST_PATIENCE: Duration = Duration::from_mins(1);
 /// What asks the server for the columns that kubectl prints.

@@ -1,0 +1,123 @@
+//! A cluster from nothing to a kubeconfig and away again, with a management plane of its own.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+use serde_json::Value;
+
+/// A management plane and a home in which only it is found.
+struct Plane {
+    folder: tempfile::TempDir,
+    server: Child,
+}
+
+impl Plane {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        fs::write(folder.path().join("pull-secret.json"), r#"{"auths":{}}"#).expect("a file");
+        let mut server = program(folder.path())
+            .args(["up", "--data-dir", "data", "--listen", "127.0.0.1:0"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program runs");
+        let mut line = String::new();
+        let output = server.stdout.take().expect("its output is read");
+        BufReader::new(output).read_line(&mut line).expect("a line");
+        assert!(line.starts_with("ready in "), "{line}");
+        Self { folder, server }
+    }
+
+    fn run(&self, line: &str) -> Output {
+        program(self.folder.path()).args(line.split_whitespace()).output().expect("the program runs")
+    }
+
+    /// Runs a command that must succeed, and gives its data.
+    fn data(&self, line: &str) -> String {
+        let output = self.run(line);
+        assert!(output.status.success(), "{line}: {}", words(&output));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    /// Runs a command that must fail, and gives its words.
+    fn failure(&self, line: &str, code: i32) -> String {
+        let output = self.run(line);
+        assert_eq!(output.status.code(), Some(code), "{line}: {}", words(&output));
+        words(&output)
+    }
+}
+
+impl Drop for Plane {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+    }
+}
+
+fn program(home: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hcp"));
+    command.current_dir(home).env_clear().env("HOME", home);
+    command
+}
+
+fn words(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const CREATE: &str = "create cluster none --name demo --base-domain example.test --pull-secret pull-secret.json";
+
+#[test]
+fn a_cluster_comes_is_looked_after_and_goes() {
+    let plane = Plane::start();
+    assert!(plane.data(&format!("{CREATE} --dry-run")).contains("HostedCluster clusters/demo would be created\n"));
+    assert!(plane.failure("describe cluster demo", 1).starts_with("error: there is no HostedCluster clusters/demo\n"));
+    assert!(plane.failure(&format!("{CREATE} --release-image embedded:v0"), 1).contains("is not known"));
+    assert_eq!(plane.data("get clusters -A -o name"), "", "a refused cluster leaves nothing");
+
+    plane.data(&format!("{CREATE} --wait --timeout 60s"));
+    assert!(plane.failure(CREATE, 1).starts_with("error: a HostedCluster clusters/demo exists already\n"));
+    assert_eq!(plane.data("get clusters -o name"), "hostedcluster.hypershift.openshift.io/demo\n");
+    let table = plane.data("get clusters");
+    assert!(table.starts_with("NAME   VERSION"), "{table}");
+    assert!(table.contains("demo-admin-kubeconfig"), "{table}");
+    let tree: Value = serde_json::from_str(&plane.data("describe cluster demo -o json")).expect("JSON");
+    assert_eq!((&tree["name"], &tree["ready"]), (&"HostedCluster/demo".into(), &"True".into()));
+    let kubeconfig = plane.data("create kubeconfig --name demo");
+    assert!(kubeconfig.contains("server: https://"), "{kubeconfig}");
+    let merged = plane.data("create kubeconfig");
+    assert!(merged.contains("current-context: clusters-demo\n"), "{merged}");
+    let version: Value = serde_json::from_str(&plane.data("version -o json")).expect("JSON");
+    assert!(version["server"]["defaultRelease"].as_str().is_some_and(|image| image.starts_with("embedded:")));
+
+    plane.data("create nodepool none --name more --cluster-name demo --replicas 0");
+    assert!(plane.failure("create nodepool agent --name wrong --cluster-name demo", 1).contains("is None, not Agent"));
+    plane.data("destroy nodepool --name more --timeout 60s");
+    plane.data("pause cluster demo");
+    let paused: Value = serde_json::from_str(&plane.data("get clusters demo -o json")).expect("JSON");
+    assert_eq!(paused["spec"]["pausedUntil"], "true");
+    plane.data("resume cluster demo");
+    plane.data("upgrade cluster demo --release-image quay.io/example/release:2 --wait --timeout 60s");
+
+    assert!(
+        plane
+            .failure("destroy cluster agent --name demo", 1)
+            .contains("hint: use: hcp destroy cluster none --name demo")
+    );
+    plane.data("destroy cluster none --name demo --cluster-grace-period 60s");
+    assert_eq!(plane.data("get clusters -A -o name"), "");
+    assert_eq!(plane.data("get nodepools -A -o name"), "");
+    assert!(plane.failure("destroy cluster none --name demo", 1).starts_with("error: there is nothing to destroy"));
+}
+
+#[test]
+fn what_takes_too_long_says_what_it_waits_for() {
+    let plane = Plane::start();
+    let words = plane.failure(&format!("{CREATE} --pausedUntil true --wait --timeout 2s"), 1);
+    assert!(words.contains("error: cluster clusters/demo is not done after 2."), "{words}");
+    assert!(words.contains(": waiting for operator: Reconciliation paused"), "{words}");
+    assert!(words.contains("hint: look with: hcp describe cluster demo -n clusters\n"), "{words}");
+    plane.data("resume cluster demo");
+    plane.data("destroy cluster none --name demo --cluster-grace-period 60s");
+}
