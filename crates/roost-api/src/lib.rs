@@ -28,3 +28,33 @@ pub fn definitions() -> Vec<CustomResourceDefinition> {
     ]
     .concat()
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    fn note_silent_fields(schema: &Value, path: &str, silent: &mut Vec<String>) {
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            let path = format!("{path}.{name}");
+            if field["description"].as_str().is_none_or(str::is_empty) && path != ".metadata" {
+                silent.push(path.clone());
+            }
+            note_silent_fields(field, &path, silent);
+            note_silent_fields(&field["items"], &path, silent);
+            note_silent_fields(&field["additionalProperties"], &path, silent);
+        }
+    }
+
+    #[test]
+    fn every_kind_can_be_defined_and_explained() {
+        for definition in super::definitions() {
+            let mut definition = serde_json::to_value(definition).unwrap();
+            let mut silent = Vec::new();
+            note_silent_fields(&definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"], "", &mut silent);
+            assert_eq!(silent, Vec::<String>::new(), "{}", definition["metadata"]["name"]);
+            roost_schema::default_definition(&mut definition);
+            let errors = roost_schema::validate_definition(&definition);
+            assert!(errors.is_empty(), "{}: {errors:#?}", definition["metadata"]["name"]);
+        }
+    }
+}

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::rules::conditions;
+use crate::variation::absent_is_default;
 
 /// What is wanted of a component: nothing, for the control plane it belongs to says it all.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +32,10 @@ use crate::rules::conditions;
     printcolumn = r#"{"name": "RolloutCompleteMessage", "type": "string", "description": "RolloutCompleteMessage", "priority": 1,
         "jsonPath": ".status.conditions[?(@.type==\"RolloutComplete\")].message"}"#
 )]
+#[serde(remote = "Self")]
 pub struct ControlPlaneComponentSpec {}
+
+absent_is_default!(ControlPlaneComponentSpec);
 
 /// What is observed of a component.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -26,6 +26,7 @@ use crate::hypershift::secret_encryption::status::SecretEncryptionStatus;
 use crate::hypershift::services::{ApiEndpoint, ServicePublishingStrategyMapping};
 use crate::hypershift::version::{ClusterVersionStatus, ControlPlaneVersionStatus};
 use crate::rules::{Rule, Rules, conditions};
+use crate::variation::absent_is_default;
 
 /// What is wanted of a hosted cluster.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -62,7 +63,7 @@ use crate::rules::{Rule, Rules, conditions};
     printcolumn = r#"{"name": "DP Progress", "type": "string", "description": "Data Plane Progress", "priority": 1,
         "jsonPath": ".status.version.history[0].state"}"#
 )]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(transform = Rules([
     SERVICE_COUNT_RULE,
     Rule::new(
@@ -272,6 +273,8 @@ pub struct HostedClusterSpec {
     ]))]
     pub paused_until: Option<String>,
 }
+
+absent_is_default!(HostedClusterSpec);
 
 /// What is observed of a hosted cluster.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -29,6 +29,7 @@ use crate::hypershift::secret_encryption::status::SecretEncryptionStatus;
 use crate::hypershift::services::{ApiEndpoint, ServicePublishingStrategyMapping};
 use crate::hypershift::version::{ClusterVersionStatus, ControlPlaneVersionStatus};
 use crate::rules::{Rule, Rules, any_width, conditions};
+use crate::variation::absent_is_default;
 
 /// What is wanted of a hosted control plane: its `HostedCluster`, resolved.
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -48,7 +49,7 @@ use crate::rules::{Rule, Rules, any_width, conditions};
     crates(kube_core = "kube_core"),
     doc = "The control plane of one hosted cluster, in its own namespace."
 )]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(transform = Rules([
     SERVICE_COUNT_RULE,
     MULTI_NETWORK_RULE,
@@ -172,6 +173,8 @@ pub struct HostedControlPlaneSpec {
     #[schemars(length(max = 255))]
     pub paused_until: Option<String>,
 }
+
+absent_is_default!(HostedControlPlaneSpec);
 
 /// What is observed of a hosted control plane.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

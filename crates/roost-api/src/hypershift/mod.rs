@@ -4,6 +4,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomRe
 
 use crate::definition::definition;
 use crate::rules::Rule;
+use crate::variation::with_optional_spec;
 
 pub mod auto_node;
 pub mod autoscaling;
@@ -95,7 +96,7 @@ pub const VERSION: &str = "v1beta1";
 
 /// The definitions of the kinds of this group.
 pub fn definitions() -> Vec<CustomResourceDefinition> {
-    vec![
+    let kinds = vec![
         definition::<HostedCluster>(
             "A Kubernetes or OpenShift cluster whose control plane runs here.",
             &HOSTED_CLUSTER_RULES,
@@ -103,7 +104,8 @@ pub fn definitions() -> Vec<CustomResourceDefinition> {
         definition::<HostedControlPlane>("The control plane of one hosted cluster, in its own namespace.", &[]),
         definition::<NodePool>("Nodes of one hosted cluster that are alike.", &[]),
         definition::<ControlPlaneComponent>("One part of a hosted control plane, and how far it has come.", &[]),
-    ]
+    ];
+    kinds.into_iter().map(with_optional_spec).collect()
 }
 
 const HOSTED_CLUSTER_RULES: [Rule; 2] = [

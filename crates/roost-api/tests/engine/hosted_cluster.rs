@@ -2,7 +2,8 @@
 
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use roost_api::hypershift::{
-    AvailabilityPolicy, HostedCluster, HostedClusterStatus, HostedControlPlane, NetworkType, PlatformType,
+    AvailabilityPolicy, HostedCluster, HostedClusterSpec, HostedClusterStatus, HostedControlPlane, NetworkType,
+    PlatformType,
 };
 use serde_json::{Value, json};
 
@@ -113,7 +114,6 @@ async fn what_cannot_be_is_refused() {
         ),
         ("/spec/release/image", json!(""), "spec.release.image in body should be at least 1 chars long"),
         ("/spec/pullSecret", Value::Null, "spec.pullSecret: Required value"),
-        ("/spec", Value::Null, "spec: Required value"),
     ];
     for (path, value, words) in refusals {
         let mut cluster = hosted_cluster();
@@ -126,6 +126,16 @@ async fn what_cannot_be_is_refused() {
         let refusal = create(&client, &cluster).await.expect_err(path);
         assert!(refusal.contains(words), "{path}: {refusal}");
     }
+}
+
+#[tokio::test]
+async fn an_object_without_a_spec_can_be_read() {
+    let client = client().await;
+    let mut cluster = hosted_cluster();
+    cluster.as_object_mut().unwrap().remove("spec");
+    create(&client, &cluster).await.unwrap();
+    let clusters: Api<HostedCluster> = Api::default_namespaced(client);
+    assert_eq!(clusters.get("example").await.unwrap().spec, HostedClusterSpec::default());
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use crate::hypershift::node_pool::status::NodePoolStatus;
 use crate::hypershift::reference::LocalObjectReference;
 use crate::hypershift::release::Release;
 use crate::rules::{Rule, Rules};
+use crate::variation::absent_is_default;
 
 pub mod kubevirt;
 pub mod management;
@@ -54,7 +55,7 @@ pub mod status;
     printcolumn = r#"{"name": "Message", "type": "string", "description": "Message",
         "jsonPath": ".status.conditions[?(@.type==\"Ready\")].message"}"#
 )]
-#[serde(rename_all = "camelCase")]
+#[serde(remote = "Self", rename_all = "camelCase")]
 #[schemars(transform = Rules([
     Rule::new("!has(oldSelf.arch) || has(self.arch)", "Arch is required once set"),
     Rule::new(
@@ -136,6 +137,8 @@ pub struct NodePoolSpec {
     ]))]
     pub paused_until: Option<String>,
 }
+
+absent_is_default!(NodePoolSpec);
 
 /// A processor architecture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]

@@ -59,8 +59,11 @@ pub struct OvnKubernetesConfig {
     #[schemars(transform = Rules([
         Rule::new("self == oldSelf", "v4InternalSubnet is immutable once set"),
         Rule::new("isCIDR(self) && cidr(self).ip().family() == 4", "Subnet must be in a valid IPv4 CIDR format"),
-        IPV4_PREFIX_RULE,
-        FIRST_OCTET_RULE,
+        Rule::new("isCIDR(self) && cidr(self).prefixLength() <= 30", "subnet must be in the range /0 to /30 inclusive"),
+        Rule::new(
+            "isCIDR(self) && cidr(self).ip().family() == 4 && int(self.split('.')[0]) > 0",
+            "first IP address octet must not be 0",
+        ),
     ]))]
     pub v4_internal_subnet: Option<String>,
     /// The IPv6 subnet between its routers. Immutable.
@@ -69,7 +72,10 @@ pub struct OvnKubernetesConfig {
     #[schemars(transform = Rules([
         Rule::new("self == oldSelf", "v6InternalSubnet is immutable once set"),
         Rule::new("isCIDR(self) && cidr(self).ip().family() == 6", "Subnet must be in valid IPv6 CIDR format"),
-        IPV6_PREFIX_RULE,
+        Rule::new(
+            "isCIDR(self) && cidr(self).prefixLength() <= 125",
+            "subnet must be in the range /0 to /125 inclusive",
+        ),
     ]))]
     pub v6_internal_subnet: Option<String>,
 }
@@ -88,8 +94,14 @@ pub struct OvnIpv4Config {
              && self.split('/')[0].split('.').all(oct, int(oct) >= 0 && int(oct) <= 255)",
             "Subnet must be in a valid IPv4 CIDR format (e.g., 192.168.1.1/24)",
         ),
-        IPV4_PREFIX_RULE,
-        FIRST_OCTET_RULE,
+        Rule::new(
+            "self.matches('^.*/[0-9]+$') && int(self.split('/')[1]) <= 30",
+            "subnet must be in the range /0 to /30 inclusive",
+        ),
+        Rule::new(
+            r"self.matches('^[0-9]{1,3}\\..*') && int(self.split('/')[0].split('.')[0]) > 0",
+            "first IP address octet must not be 0",
+        ),
     ]))]
     pub internal_join_subnet: Option<String>,
     /// The subnet between nodes. Immutable.
@@ -101,8 +113,14 @@ pub struct OvnIpv4Config {
              && self.split('/')[0].split('.').all(oct, int(oct) >= 0 && int(oct) <= 255)",
             "Subnet must be in a valid IPv4 CIDR format",
         ),
-        IPV4_PREFIX_RULE,
-        FIRST_OCTET_RULE,
+        Rule::new(
+            "self.matches('^.*/[0-9]+$') && int(self.split('/')[1]) <= 30",
+            "subnet must be in the range /0 to /30 inclusive",
+        ),
+        Rule::new(
+            r"self.matches('^[0-9]{1,3}\\..*') && int(self.split('/')[0].split('.')[0]) > 0",
+            "first IP address octet must not be 0",
+        ),
     ]))]
     pub internal_transit_switch_subnet: Option<String>,
 }
@@ -120,7 +138,10 @@ pub struct OvnIpv6Config {
             "isCIDR(self) && cidr(self).ip().family() == 6",
             "Subnet must be in valid IPv6 CIDR format (e.g., fd98::/64)",
         ),
-        IPV6_PREFIX_RULE,
+        Rule::new(
+            "isCIDR(self) && cidr(self).prefixLength() <= 125",
+            "subnet must be in the range /0 to /125 inclusive",
+        ),
         Rule::new("self == oldSelf", "internalJoinSubnet is immutable"),
     ]))]
     pub internal_join_subnet: Option<String>,
@@ -132,22 +153,11 @@ pub struct OvnIpv6Config {
             "isCIDR(self) && cidr(self).ip().family() == 6",
             "Subnet must be in valid IPv6 CIDR format (e.g., fd97::/64)",
         ),
-        IPV6_PREFIX_RULE,
+        Rule::new(
+            "isCIDR(self) && cidr(self).prefixLength() <= 125",
+            "subnet must be in the range /0 to /125 inclusive",
+        ),
         Rule::new("self == oldSelf", "internalTransitSwitchSubnet is immutable"),
     ]))]
     pub internal_transit_switch_subnet: Option<String>,
 }
-
-/// Leaves room for a few addresses.
-const IPV6_PREFIX_RULE: Rule =
-    Rule::new("isCIDR(self) && cidr(self).prefixLength() <= 125", "subnet must be in the range /0 to /125 inclusive");
-
-/// Leaves room for a few addresses.
-const IPV4_PREFIX_RULE: Rule =
-    Rule::new("isCIDR(self) && cidr(self).prefixLength() <= 30", "subnet must be in the range /0 to /30 inclusive");
-
-/// Keeps off the addresses that mean this host.
-const FIRST_OCTET_RULE: Rule = Rule::new(
-    "isCIDR(self) && cidr(self).ip().family() == 4 && int(self.split('.')[0]) > 0",
-    "first IP address octet must not be 0",
-);
