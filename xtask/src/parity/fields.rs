@@ -181,7 +181,8 @@ fn facts_of(schema: &Value) -> Facts {
 
 fn own_facts(schema: &Value) -> Facts {
     // To say no is to say nothing, except for a default.
-    let says_something = |key: &str, value: &Value| key == "default" || !matches!(value, Value::Bool(false) | Value::Null);
+    let says_something =
+        |key: &str, value: &Value| key == "default" || !matches!(value, Value::Bool(false) | Value::Null);
     let keywords = schema.as_object().into_iter().flatten();
     keywords
         .filter(|(key, value)| !NOT_FACTS.contains(&key.as_str()) && says_something(key, value))
