@@ -66,7 +66,6 @@ pub(crate) fn run(arguments: &Parity) -> Result<(), TaskError> {
 }
 
 /// The reference that lies beside the repository, if there is one.
-#[expect(dead_code)]
 pub(crate) fn usual_reference() -> Option<PathBuf> {
     let path = repository().join(USUAL_REFERENCE);
     is_reference(&path).then_some(path)

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use crate::command_line::{Crash, Differential, Kubectl, PlaneChoice};
+use crate::command_line::{Crash, Differential, Kubectl, Parity, PlaneChoice};
 use crate::task::{self, TaskError};
-use crate::{crash, differential, kube_fetch, kubectl, tidy};
+use crate::{crash, differential, kube_fetch, kubectl, parity, tidy};
 
 /// Kills of the engine in a test run; the full count is `cargo xtask crash`.
 const CRASHES: usize = 25;
@@ -13,6 +13,7 @@ const CRASHES: usize = 25;
 pub(crate) async fn run() -> Result<(), TaskError> {
     let mut report = Report::default();
     report.step("tidy", tidy::run)?;
+    report.step("parity of the definitions", parity_of_definitions)?;
     report.step("stock binaries", || kube_fetch::fetch_missing(kube_fetch::NEEDED_BY_TESTS))?;
     report.step("build", || task::run(task::cargo().args(["build", "--package", "hcp", "--locked", "--quiet"])))?;
     report.step("unit and integration tests", || {
@@ -34,6 +35,16 @@ pub(crate) async fn run() -> Result<(), TaskError> {
     report.note("crashes", start);
     report.print();
     Ok(())
+}
+
+/// The upstream definitions are no part of the repository; where they do not lie beside it, the comparison is left out,
+/// and said so.
+fn parity_of_definitions() -> Result<(), TaskError> {
+    let Some(reference) = parity::usual_reference() else {
+        eprintln!("there are no upstream definitions beside the repository: ours were not compared with them");
+        return Ok(());
+    };
+    parity::run(&Parity { reference, kind: None, summary: false, explained: false })
 }
 
 /// The etcd back end is a feature that needs protoc; where that is missing, only its test is left out, and said so.
