@@ -130,6 +130,15 @@ pub(crate) fn route_to(headers: &HeaderMap, names: &[&str]) -> Result<(), Status
 
 /// Agrees on a form, or says which media types there are.
 pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, accepted: &[Encoding]) -> Result<Format, Status> {
+    agree(headers, query, accepted, true)
+}
+
+/// The same for what is answered and never stored, and so has no table.
+pub(crate) fn negotiate_without_table(headers: &HeaderMap, query: &Query) -> Result<Format, Status> {
+    agree(headers, query, BUILT_IN, false)
+}
+
+fn agree(headers: &HeaderMap, query: &Query, accepted: &[Encoding], tables: bool) -> Result<Format, Status> {
     let pretty = wants_pretty(headers, query);
     let clauses = clauses(headers);
     if clauses.is_empty() {
@@ -141,7 +150,7 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, accepted: &[Encoding
                 continue;
             }
             if let Some((view, view_version)) = view_of(clause) {
-                if view == View::Table && encoding == Encoding::Protobuf {
+                if view == View::Table && (!tables || encoding == Encoding::Protobuf) {
                     continue;
                 }
                 let pretty = pretty || clause.parameter("pretty") == Some("1");

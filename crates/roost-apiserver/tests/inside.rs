@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
@@ -234,7 +236,9 @@ async fn pods_of_a_namespace_go_before_the_rest() {
     plane.create("/api/v1/namespaces/n/configmaps", config_map("guard", None)).await;
     plane.delete("/api/v1/namespaces/n", json!({})).await;
     let looked = |namespace: &Value| condition(namespace, "NamespaceContentRemaining").is_object();
-    plane.until("/api/v1/namespaces/n", looked).await;
+    let waiting = plane.until("/api/v1/namespaces/n", looked).await;
+    let remaining = condition(&waiting, "NamespaceContentRemaining");
+    assert_eq!(remaining["message"], "Some resources are remaining: pods. has 1 resource instances");
     let (status, _) = plane.send(Method::GET, "/api/v1/namespaces/n/configmaps/guard", None).await;
     assert_eq!(status, StatusCode::OK);
     plane.patch("/api/v1/namespaces/n/pods/pod", json!({"metadata": {"finalizers": null}})).await;
@@ -256,6 +260,13 @@ async fn the_token_of_an_account_comes_and_goes_with_it() {
     assert_eq!(filled["data"]["namespace"], "ZGVmYXVsdA==");
     assert!(filled["data"]["ca.crt"].as_str().is_some_and(|text| !text.is_empty()));
     assert_eq!(filled["metadata"]["annotations"]["kubernetes.io/service-account.uid"], account["metadata"]["uid"]);
+    let token = STANDARD.decode(filled["data"]["token"].as_str().expect("a token")).expect("base64");
+    let review = json!({"spec": {"token": String::from_utf8(token).expect("text")}});
+    let answer = plane.create("/apis/authentication.k8s.io/v1/tokenreviews", review).await;
+    assert_eq!(answer["status"]["authenticated"], true);
+    let (_, used) = plane.send(Method::GET, path, None).await;
+    let today = Timestamp::now().strftime("%Y-%m-%d").to_string();
+    assert_eq!(used["metadata"]["labels"]["kubernetes.io/legacy-token-last-used"], today);
     plane.delete(&format!("{accounts}/robot"), json!({})).await;
     plane.until_gone(path).await;
     plane.create("/api/v1/namespaces/default/secrets", secret("nobody")).await;

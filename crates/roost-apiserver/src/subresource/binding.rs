@@ -10,14 +10,14 @@ use super::decode_as;
 use crate::admission::{self, Action};
 use crate::call::Call;
 use crate::clock;
-use crate::negotiate::{self, BUILT_IN, Format};
+use crate::negotiate::{self, Format};
 use crate::options::{WriteKind, WriteOptions};
 use crate::respond::{self, Body};
 use crate::write::{self, Change, ChangeKind, Target, metadata_text};
 
 /// Binds a pod.
 pub(super) async fn create(call: &Call, bytes: &Bytes) -> Result<Response<Body>, Status> {
-    let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
+    let format = negotiate::negotiate_without_table(&call.headers, &call.query)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
     let mut binding = decode_as(call, bytes, "v1", "Binding", &options)?;
     let name = if call.info.name.is_empty() { metadata_text(&binding, "name") } else { &call.info.name }.to_owned();

@@ -9,6 +9,7 @@ use roost_object::field::{Error, Errors, Path, quote};
 use roost_object::{GroupKind, GroupResource, Status, Value};
 
 use crate::call::Call;
+use crate::negotiate;
 use crate::resource::Resource;
 use crate::respond::{self, Body};
 
@@ -17,6 +18,7 @@ const ADDRESS_TYPES: [&str; 5] = ["Hostname", "InternalDNS", "InternalIP", "Exte
 
 /// Answers a request for a pod's log.
 pub(super) fn log(call: &Call, pods: &Arc<Resource>) -> Result<Response<Body>, Status> {
+    negotiate::negotiate_without_table(&call.headers, &call.query)?;
     check_log_options(call)?;
     let pod = find_pod(call, pods, &call.info.name)?;
     container(call, &pod)?;

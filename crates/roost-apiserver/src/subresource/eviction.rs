@@ -15,7 +15,7 @@ use super::decode_as;
 use crate::admission::{self, Action};
 use crate::call::Call;
 use crate::clock;
-use crate::negotiate::{self, BUILT_IN};
+use crate::negotiate;
 use crate::options::{DeleteOptions, WriteKind, WriteOptions};
 use crate::resource::Resource;
 use crate::respond::{self, Body};
@@ -24,7 +24,7 @@ use crate::write::{self, Change, ChangeKind, Target, metadata_text};
 /// Evicts a pod.
 pub(super) async fn create(call: &Call, pods: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
     let info = &call.info;
-    let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
+    let format = negotiate::negotiate_without_table(&call.headers, &call.query)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
     let mut eviction = decode_as(call, bytes, "policy/v1", "Eviction", &options)?;
     let target = Target { call, resource: pods, namespace: &info.namespace, name: &info.name, subresource: "eviction" };

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::decode_as;
 use crate::admission::{self, Action};
 use crate::call::Call;
-use crate::negotiate::{self, BUILT_IN, Format, View};
+use crate::negotiate::{self, BUILT_IN};
 use crate::options::{WriteKind, WriteOptions};
 use crate::resource::Resource;
 use crate::respond::Body;
@@ -22,7 +22,7 @@ use crate::write::{Target, match_namespace, track};
 /// Answers a review.
 pub(super) async fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
     let cluster = &call.cluster;
-    let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
+    let format = negotiate::negotiate_without_table(&call.headers, &call.query)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
     let mut body = decode_as(call, bytes, &resource.api_version, &resource.kind, &options)?;
     let target = Target { call, resource, namespace: &call.info.namespace, name: "", subresource: "" };
@@ -59,21 +59,7 @@ pub(super) async fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
             answer["status"] = review.status(&decision);
         }
     }
-    present(call, resource, &format, answer)
-}
-
-/// Answers with what is never stored, and so has no table.
-pub(super) fn present(
-    call: &Call,
-    resource: &Resource,
-    format: &Format,
-    answer: Value,
-) -> Result<Response<Body>, Status> {
-    if format.view == View::Table {
-        let names: Vec<_> = BUILT_IN.iter().map(|encoding| encoding.media_type()).collect();
-        return Err(Status::not_acceptable(&names));
-    }
-    crate::read::present(call, resource, format, 201, answer)
+    crate::read::present(call, resource, &format, 201, answer)
 }
 
 /// The health of the parts, as an old API reports it.

@@ -11,7 +11,7 @@ use roost_object::{GroupResource, Status, Value};
 use super::decode_as;
 use crate::admission::{self, Action};
 use crate::call::Call;
-use crate::negotiate::{self, BUILT_IN};
+use crate::negotiate;
 use crate::options::{WriteKind, WriteOptions};
 use crate::resource::Resource;
 use crate::respond::Body;
@@ -31,7 +31,7 @@ static TOKEN_REQUESTS: LazyLock<Arc<Resource>> = LazyLock::new(|| {
 pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
     let info = &call.info;
     let cluster = &call.cluster;
-    let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
+    let format = negotiate::negotiate_without_table(&call.headers, &call.query)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
     let mut body = decode_as(call, bytes, "authentication.k8s.io/v1", "TokenRequest", &options)?;
     let target =
@@ -68,7 +68,7 @@ pub(super) async fn create(call: &Call, accounts: &Arc<Resource>, bytes: &Bytes)
     let id = uuid::Uuid::new_v4().to_string();
     let issued = request.issue(&cluster.identity().token_issuer, &settings, target.as_ref(), node.as_ref(), id, now)?;
     call.warnings.extend(issued.warnings);
-    super::reviews::present(call, &TOKEN_REQUESTS, &format, issued.answer.expose().clone())
+    crate::read::present(call, &TOKEN_REQUESTS, &format, 201, issued.answer.expose().clone())
 }
 
 fn find_bound(call: &Call, bound: &BoundReference) -> Result<Value, Status> {

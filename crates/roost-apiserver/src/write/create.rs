@@ -96,7 +96,7 @@ async fn commit_new(
     let admitted = admission::validate(&attributes, object).await?;
     if options.dry_run {
         return match target.call.cluster.store.get(&target.collection(), &target.key()) {
-            Some(_) => Err(Status::already_exists(&target.resource.group_resource(), target.name)),
+            Some(_) => Err(exists(&target)),
             None => Ok(Some((0, returned_live(&target, object).await?))),
         };
     }
@@ -115,13 +115,22 @@ async fn commit_new(
     });
     match target.call.cluster.store.commit(writes).await {
         Ok(revision) => Ok(Some((revision, returned))),
-        Err(CommitError::Conflict { index, .. }) if index == own => {
-            Err(Status::already_exists(&target.resource.group_resource(), target.name))
-        }
+        Err(CommitError::Conflict { index, .. }) if index == own => Err(exists(&target)),
         Err(CommitError::Conflict { index, .. }) if admitted.has(own, index) => Ok(None),
         Err(CommitError::Conflict { .. }) => Err(allocate::taken(&target, object)),
         Err(error) => Err(storage_error(&error)),
     }
+}
+
+/// Refuses a name that is taken, and says so when its holder is on its way out.
+fn exists(target: &Target<'_>) -> Status {
+    let mut status = Status::already_exists(&target.resource.group_resource(), target.name);
+    if let Ok(Some((holder, _))) = target.read()
+        && holder["metadata"].get("deletionTimestamp").is_some()
+    {
+        status.message.insert_str(0, "object is being deleted: ");
+    }
+    status
 }
 
 /// A certificate request says who asks, and nobody can say so but the server.
