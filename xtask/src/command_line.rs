@@ -36,6 +36,8 @@ pub(crate) enum Task {
     },
     /// Kills the engine at random moments under concurrent writes and checks what it remembers.
     Crash(Crash),
+    /// Takes hosted clusters from creation to removal, on our engine and on a stock kube-apiserver, and breaks things.
+    Hosted(Hosted),
     /// Runs stock's controllers, scheduler and kubelet on our engine and on a stock kube-apiserver; needs root.
     Components(Components),
     /// Runs those of Kubernetes' own conformance tests that need no running container.
@@ -227,6 +229,20 @@ pub(crate) struct Crash {
     /// Repeats the moments and choices of an earlier run.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
+}
+
+/// How often hosted clusters are destroyed with something broken.
+#[derive(Debug, Args)]
+pub(crate) struct Hosted {
+    /// How many clusters are destroyed.
+    #[arg(long, default_value_t = 500)]
+    pub(crate) runs: usize,
+    /// Repeats the choices of an earlier run.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Only on our own engine.
+    #[arg(long)]
+    pub(crate) no_stock: bool,
 }
 
 /// What our definitions are compared with.

@@ -9,6 +9,7 @@ mod crash;
 mod dependencies;
 mod differential;
 mod generate;
+mod hosted;
 mod kube_fetch;
 mod kube_up;
 mod kubectl;
@@ -35,6 +36,7 @@ async fn main() -> ExitCode {
         Task::Gen(arguments) => generate::run(&arguments).await,
         Task::Bench { benchmark } => bench::run(&benchmark).await,
         Task::Crash(arguments) => crash::run(&arguments).await,
+        Task::Hosted(arguments) => hosted::run(&arguments).await,
         Task::Components(arguments) => components::run(&arguments).await,
         Task::Conformance(arguments) => conformance::run(&arguments).await,
         Task::Kubectl(arguments) => kubectl::run(&arguments).await,

@@ -2,12 +2,15 @@
 
 use std::time::Instant;
 
-use crate::command_line::{Crash, Differential, Kubectl, Parity, PlaneChoice};
+use crate::command_line::{Crash, Differential, Hosted, Kubectl, Parity, PlaneChoice};
 use crate::task::{self, TaskError};
-use crate::{crash, differential, kube_fetch, kubectl, parity, tidy};
+use crate::{crash, differential, hosted, kube_fetch, kubectl, parity, tidy};
 
 /// Kills of the engine in a test run; the full count is `cargo xtask crash`.
 const CRASHES: usize = 25;
+
+/// Hosted clusters destroyed with something broken; the full count is `cargo xtask hosted`.
+const DESTROYED: usize = 20;
 
 /// Runs every check. The first failure ends it, so nothing that was left out can look like success.
 pub(crate) async fn run() -> Result<(), TaskError> {
@@ -33,6 +36,9 @@ pub(crate) async fn run() -> Result<(), TaskError> {
     let start = Instant::now();
     crash::run(&Crash { times: CRASHES, seed: None }).await?;
     report.note("crashes", start);
+    let start = Instant::now();
+    hosted::run(&Hosted { runs: DESTROYED, seed: None, no_stock: false }).await?;
+    report.note("hosted clusters", start);
     report.print();
     Ok(())
 }

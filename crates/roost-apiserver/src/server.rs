@@ -7,7 +7,6 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::default_provider;
@@ -108,7 +107,6 @@ impl Hosts for Host {
 /// is for the caller to do.
 pub async fn serve(hosts: impl Hosts, listener: TcpListener, mut stop: watch::Receiver<bool>) {
     let hosts = Arc::new(hosts);
-    let graceful = GracefulShutdown::new();
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { break };
@@ -125,21 +123,22 @@ pub async fn serve(hosts: impl Hosts, listener: TcpListener, mut stop: watch::Re
                 continue;
             }
         };
-        let connection = connect(Arc::clone(&hosts), stream, graceful.watcher());
+        let connection = connect(Arc::clone(&hosts), stream, stop.clone());
         tokio::spawn(async move {
             connection.await;
             drop(place);
         });
     }
     drop(listener);
-    tokio::select! {
-        () = graceful.shutdown() => {}
-        () = tokio::time::sleep(DRAIN_TIMEOUT) => tracing::warn!("some requests did not end in time and were cut off"),
+    // Every connection has a place, and gives it back when it ends.
+    let all = u32::try_from(MAX_CONNECTIONS).unwrap_or(u32::MAX);
+    if tokio::time::timeout(DRAIN_TIMEOUT, places.acquire_many(all)).await.is_err() {
+        tracing::warn!("some requests did not end in time and were cut off");
     }
 }
 
 /// One connection, from handshake to end.
-async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, watcher: hyper_util::server::graceful::Watcher) {
+async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, mut stop: watch::Receiver<bool>) {
     let _ = stream.set_nodelay(true);
     let handshake = async {
         let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await.ok()?;
@@ -150,7 +149,7 @@ async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, watcher: hyper_util:
     let Ok(Some((stream, cluster))) = tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await else { return };
     let certificates = stream.get_ref().1.peer_certificates().map(<[_]>::to_vec).unwrap_or_default();
     let peer = PeerCertificates::new(certificates);
-    let service = ApiService::new(cluster).map_request(move |mut request: http::Request<hyper::body::Incoming>| {
+    let service = ApiService::new(Arc::clone(&cluster)).map_request(move |mut request: http::Request<hyper::body::Incoming>| {
         request.extensions_mut().insert(peer.clone());
         request
     });
@@ -164,5 +163,13 @@ async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, watcher: hyper_util:
         .initial_connection_window_size(CONNECTION_WINDOW)
         .keep_alive_interval(Duration::from_secs(30));
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service));
-    let _ = watcher.watch(connection.into_owned()).await;
+    tokio::pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        _ = stop.wait_for(|stopping| *stopping) => {}
+        // A tenant that sleeps or is gone is not served through connections that remember it.
+        () = cluster.closing() => {}
+    }
+    connection.as_mut().graceful_shutdown();
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection).await;
 }

@@ -1,11 +1,13 @@
 //! Objects as the controllers handle them: documents with a kind, read and applied through one client.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use kube::Client;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::core::GroupVersionKind;
+use roost_api::hypershift::names::annotation::DESIRED_STATE_HASH;
 use serde_json::{Value, json};
 
 /// Who owns the fields that the controllers set.
@@ -241,7 +243,16 @@ fn to_value(object: DynamicObject) -> Value {
     serde_json::to_value(object).unwrap_or_default()
 }
 
-/// Whether an object already has all that a document says, so that applying it would change nothing.
+/// Marks a document with what it says, so that it can be told later whether it would say something else now.
+pub(crate) fn stamp(mut document: Value) -> Value {
+    let mut hasher = DefaultHasher::new();
+    document.to_string().hash(&mut hasher);
+    document["metadata"]["annotations"][DESIRED_STATE_HASH] = json!(format!("{:016x}", hasher.finish()));
+    document
+}
+
+/// Whether an object already has all that a document says. What a document no longer says is only seen when it was
+/// stamped.
 pub(crate) fn has_all(live: &Value, wanted: &Value) -> bool {
     match (live, wanted) {
         (Value::Object(live), Value::Object(wanted)) => {

@@ -5,7 +5,6 @@
 //! version is used twice, no watcher misses an event.
 
 mod history;
-mod random;
 mod watcher;
 mod writer;
 
@@ -23,8 +22,8 @@ use crate::ours;
 use crate::plane::{PlaneError, free_port};
 use crate::process::Process;
 
+use crate::random::Random;
 use history::History;
-use random::Random;
 
 /// Tasks that write at once.
 const WRITERS: usize = 8;

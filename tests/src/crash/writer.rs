@@ -7,9 +7,9 @@ use std::time::Duration;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::random::Random;
 use super::{NAMESPACE, Shared};
 use crate::client::Call;
+use crate::random::Random;
 
 /// Objects of one writer.
 const OBJECTS: u64 = 5;

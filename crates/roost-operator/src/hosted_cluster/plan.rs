@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::dereference::{Observed, Referenced};
 use super::names::control_plane_namespace;
 use crate::names::{CLUSTER, CONTROL_PLANE_LABEL, INHERITED};
-use crate::object::{has_all, is_deleting};
+use crate::object::{has_all, is_deleting, stamp};
 
 /// Documents to apply, in stages: those of one stage do not depend on each other.
 #[derive(Debug, Default, PartialEq)]
@@ -79,8 +79,9 @@ pub(crate) fn plan(observed: &Observed) -> Plan {
 
 impl Plan {
     fn stage<const N: usize>(&mut self, documents: [(Value, Option<&Value>); N]) {
+        let stamped = documents.map(|(document, live)| (stamp(document), live));
         let differs = |(document, live): &(Value, Option<&Value>)| !live.is_some_and(|live| has_all(live, document));
-        self.stages.push(documents.into_iter().filter(differs).map(|(document, _)| document).collect());
+        self.stages.push(stamped.into_iter().filter(differs).map(|(document, _)| document).collect());
     }
 }
 
@@ -129,6 +130,7 @@ fn copies(observed: &Observed, inside: &str) -> Vec<Value> {
                 document[field] = found[field].clone();
             }
         }
+        let document = stamp(document);
         if !copy.as_ref().is_some_and(|copy| has_all(copy, &document)) {
             documents.push(document);
         }
@@ -225,4 +227,58 @@ fn credentials(observed: &Observed) -> Vec<Value> {
         }
     }
     documents
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn observed() -> Observed {
+        Observed {
+            cluster: json!({
+                "metadata": {"name": "demo", "namespace": "clusters", "uid": "u",
+                    "annotations": {"roost.dev/hibernate": "true", "example.com/other": "x"}},
+                "spec": {"platform": {"type": "Agent", "agent": {"agentNamespace": "hosts"}},
+                    "release": {"image": "embedded:v1"}, "sshKey": {}, "fips": false},
+            }),
+            control_plane: None,
+            control_plane_namespace: None,
+            managed_cluster: None,
+            references: Vec::new(),
+            credentials: Vec::new(),
+        }
+    }
+
+    fn planned(observed: &Observed, kind: &str) -> Option<Value> {
+        plan(observed).stages.into_iter().flatten().find(|document| document["kind"] == kind)
+    }
+
+    #[test]
+    fn a_control_plane_mirrors_its_cluster() {
+        let plane = planned(&observed(), "HostedControlPlane").expect("a control plane");
+        assert_eq!(plane["metadata"]["namespace"], "clusters-demo");
+        assert_eq!(plane["spec"]["platform"], json!({"type": "None", "agent": {"agentNamespace": "hosts"}}));
+        assert_eq!(plane["spec"]["releaseImage"], "embedded:v1");
+        assert_eq!(plane["spec"]["issuerURL"], "https://kubernetes.default.svc");
+        assert_eq!(plane["metadata"]["annotations"]["roost.dev/hibernate"], "true");
+        assert!(plane["metadata"]["annotations"]["example.com/other"].is_null());
+    }
+
+    #[test]
+    fn what_is_there_is_not_written_again_until_something_is_added_or_taken_away() {
+        let mut observed = observed();
+        observed.control_plane = planned(&observed, "HostedControlPlane");
+        assert_eq!(planned(&observed, "HostedControlPlane"), None);
+        observed.cluster["metadata"]["annotations"] = json!({});
+        assert!(planned(&observed, "HostedControlPlane").is_some());
+    }
+
+    #[test]
+    fn nothing_is_made_while_what_is_going_is_not_gone() {
+        let mut observed = observed();
+        observed.control_plane_namespace = Some(json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}));
+        let plan = plan(&observed);
+        assert!(plan.stages.is_empty());
+        assert!(plan.waiting.is_some_and(|waiting| waiting.contains("clusters-demo")));
+    }
 }

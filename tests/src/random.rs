@@ -2,18 +2,19 @@
 
 /// A generator of the xorshift family: small, and good enough to choose moments and keys.
 #[derive(Debug)]
-pub(super) struct Random {
+pub struct Random {
     state: u64,
 }
 
 impl Random {
-    pub(super) fn new(seed: u64) -> Self {
+    /// A generator; the same seed gives the same numbers.
+    pub fn new(seed: u64) -> Self {
         // Zero is the one state that xorshift cannot leave.
         Self { state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1 }
     }
 
     /// A number below a limit.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
+    pub fn below(&mut self, limit: u64) -> u64 {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;

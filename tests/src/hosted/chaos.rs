@@ -1,0 +1,121 @@
+//! Destruction from any state: something is broken at random, and nothing may be left.
+
+use std::time::{Duration, Instant};
+
+use kube::api::{DeleteParams, Patch, PatchParams};
+use roost_runtime::Runtime as _;
+use serde_json::{Value, json};
+
+use super::objects::{api, create, hosted_clusters, secrets, wait_until_gone, wait_until_ready};
+use super::{HostedCluster, HostedError, Management};
+use crate::random::Random;
+
+/// What was done before and while a cluster was destroyed, and how long its end took.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was broken.
+    pub broken: Vec<&'static str>,
+    /// From the request to the last trace.
+    pub took: Duration,
+}
+
+/// Things that people and accidents do.
+const MISHAPS: [&str; 8] = [
+    "operator killed",
+    "control plane deleted",
+    "namespace deleted",
+    "keys deleted",
+    "finalizer of the control plane removed",
+    "finalizer of the cluster removed",
+    "node pool deleted",
+    "paused",
+];
+
+/// Makes a cluster, breaks what chance says at a moment that chance says, destroys it and checks that nothing is left.
+pub async fn destroy_at_random(
+    management: &mut Management,
+    number: usize,
+    random: &mut Random,
+) -> Result<Outcome, HostedError> {
+    let cluster = HostedCluster::new(format!("chaos-{number}"), management.address);
+    create(&management.client, &cluster).await?;
+    if random.below(2) == 0 {
+        wait_until_ready(&management.client, &cluster).await?;
+    } else {
+        tokio::time::sleep(Duration::from_millis(random.below(60))).await;
+    }
+    let mut broken = Vec::new();
+    for mishap in MISHAPS {
+        if random.below(4) == 0 {
+            broken.push(mishap);
+        }
+    }
+    let split = usize::try_from(random.below(broken.len() as u64 + 1)).unwrap_or_default();
+    let (before, after) = broken.split_at(split);
+    for mishap in before {
+        happen(management, &cluster, mishap).await;
+    }
+    let start = Instant::now();
+    let deleted = hosted_clusters(&management.client).delete(&cluster.name, &DeleteParams::default()).await;
+    if let Err(error) = deleted
+        && !matches!(&error, kube::Error::Api(status) if status.code == 404)
+    {
+        return Err(HostedError::Wrong(format!("{} cannot be deleted: {error}", cluster.name)));
+    }
+    for mishap in after {
+        happen(management, &cluster, mishap).await;
+    }
+    management.kill_operator();
+    management.start_operator();
+    let gone = wait_until_gone(&management.client, &cluster).await;
+    gone.map_err(|error| HostedError::Wrong(format!("after {broken:?}: {error}")))?;
+    no_data(management, &broken).await?;
+    Ok(Outcome { broken, took: start.elapsed() })
+}
+
+async fn no_data(management: &Management, broken: &[&str]) -> Result<(), HostedError> {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !management.runtime.planes().is_empty() {
+        if Instant::now() > deadline {
+            let planes = management.runtime.planes();
+            return Err(HostedError::Wrong(format!("after {broken:?} data are left of {planes:?}")));
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Ok(())
+}
+
+/// Lets something go wrong. What is already gone cannot.
+async fn happen(management: &mut Management, cluster: &HostedCluster, mishap: &str) {
+    let client = management.client.clone();
+    let inside = cluster.control_plane_namespace();
+    let group = "hypershift.openshift.io/v1beta1";
+    let planes = api(&client, group, "HostedControlPlane", "hostedcontrolplanes", &inside);
+    let spaces = api(&client, "v1", "Namespace", "namespaces", "");
+    let pools = api(&client, group, "NodePool", "nodepools", "clusters");
+    let clusters = hosted_clusters(&client);
+    let now = DeleteParams::default();
+    let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    let parameters = PatchParams::default();
+    match mishap {
+        "operator killed" => {
+            management.kill_operator();
+            tokio::time::sleep(Duration::from_millis(30)).await;
+            management.start_operator();
+        }
+        "control plane deleted" => drop(planes.delete(&cluster.name, &now).await),
+        "namespace deleted" => drop(spaces.delete(&inside, &now).await),
+        "keys deleted" => {
+            for name in ["root-ca", "admin-kubeconfig", "kas-server-crt", "pull-secret"] {
+                drop(secrets(&client, &inside).delete(name, &now).await);
+            }
+        }
+        "finalizer of the control plane removed" => drop(planes.patch(&cluster.name, &parameters, &free).await),
+        "finalizer of the cluster removed" => drop(clusters.patch(&cluster.name, &parameters, &free).await),
+        "node pool deleted" => drop(pools.delete(&cluster.name, &now).await),
+        _ => {
+            let pause: Patch<Value> = Patch::Merge(json!({"spec": {"pausedUntil": "true"}}));
+            drop(clusters.patch(&cluster.name, &parameters, &pause).await);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Hosted clusters from creation to removal, on the embedded engine and on a stock kube-apiserver alike.
+
+mod chaos;
+mod journey;
+mod management;
+mod objects;
+
+pub use chaos::{Outcome, destroy_at_random};
+pub use journey::{Step, run};
+pub use management::{Management, ManagementError};
+pub use objects::{HostedCluster, create, wait_until_gone, wait_until_ready, write_into};
+
+/// Why a hosted cluster did not do what it should.
+#[derive(Debug, thiserror::Error)]
+pub enum HostedError {
+    /// The plane could not be prepared.
+    #[error(transparent)]
+    Management(#[from] ManagementError),
+    /// An API refused something.
+    #[error("{what}")]
+    Refused {
+        /// What was tried.
+        what: String,
+        /// What it said.
+        source: Box<kube::Error>,
+    },
+    /// Something did not come about.
+    #[error("{what} after {seconds} s: {seen}")]
+    Late {
+        /// What was waited for.
+        what: String,
+        /// How long.
+        seconds: u64,
+        /// What was seen last.
+        seen: String,
+    },
+    /// Something is not as it should be.
+    #[error("{0}")]
+    Wrong(String),
+}
