@@ -81,7 +81,7 @@ fn policy_errors(kind: &str, check: fn(&Value, &mut Errors), new: &Value, old: O
     check(new, &mut found);
     let place = |error: &Error| {
         let field = ORDER.iter().position(|prefix| error.field.starts_with(prefix)).unwrap_or(ORDER.len());
-        (field, index_of(&error.field))
+        (field, index_of(&error.field), turn_of(&error.field))
     };
     found.sort_by_key(place);
     errors.extend(found);
@@ -97,8 +97,23 @@ fn webhook_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Err
             check_conditions(webhook, false, &path.index(index), &mut found);
         }
     }
-    found.sort_by_key(|error| index_of(&error.field));
+    found.sort_by_key(|error| {
+        let condition = error.field.split_once(".matchConditions").map(|(_, rest)| index_of(rest));
+        (index_of(&error.field), condition, turn_of(&error.field))
+    });
     errors.extend(found);
+}
+
+/// When a field of a condition or validation has its turn: expressions come before what is said about them.
+fn turn_of(field: &str) -> usize {
+    if !field.contains("matchConditions[") && !field.contains("validations[") {
+        return 0;
+    }
+    match field.rsplit('.').next() {
+        Some("expression") => 0,
+        Some("messageExpression") => 1,
+        _ => 2,
+    }
 }
 
 /// The first index in a path: errors of one element stay together.
