@@ -2,6 +2,7 @@
 
 mod engine;
 mod hostile;
+mod planes;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ pub(crate) async fn run(benchmark: &Bench) -> Result<(), TaskError> {
         }
         Bench::Engine(arguments) => engine::run(arguments).await,
         Bench::Hostile(arguments) => hostile::run(arguments).await,
+        Bench::Planes(arguments) => planes::run(arguments).await,
         Bench::Tenants(arguments) => {
             let mut command = task::cargo();
             command.args(["run", "--release", "--quiet", "--package", "roost-apiserver", "--example", "tenants", "--"]);

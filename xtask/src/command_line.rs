@@ -177,6 +177,8 @@ pub(crate) enum Bench {
     Engine(BenchEngine),
     /// How much hostile clients slow down the others.
     Hostile(BenchHostile),
+    /// Hosted clusters: how soon they take writes, how many fit, how soon they are gone.
+    Planes(BenchPlanes),
     /// What an empty tenant needs.
     Tenants(BenchTenants),
 }
@@ -210,6 +212,17 @@ pub(crate) struct BenchHostile {
     /// How long, with them and without.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) seconds: u64,
+}
+
+/// How many hosted clusters are made.
+#[derive(Debug, Args)]
+pub(crate) struct BenchPlanes {
+    /// How many one after the other.
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    pub(crate) singles: usize,
+    /// How many at the same time.
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub(crate) count: usize,
 }
 
 /// How many tenants are made.

@@ -88,7 +88,8 @@ pub(super) fn api(client: &Client, api_version: &str, kind: &str, plural: &str, 
     }
 }
 
-pub(super) fn hosted_clusters(client: &Client) -> Api<DynamicObject> {
+/// All hosted clusters.
+pub fn hosted_clusters(client: &Client) -> Api<DynamicObject> {
     api(client, "hypershift.openshift.io/v1beta1", "HostedCluster", "hostedclusters", NAMESPACE)
 }
 
@@ -142,6 +143,14 @@ pub(super) fn condition(object: &DynamicObject, kind: &str) -> (String, String) 
     let found = conditions.iter().find(|condition| condition["type"] == kind);
     let text = |field: &str| found.and_then(|found| found[field].as_str()).unwrap_or("missing").to_owned();
     (text("status"), text("message"))
+}
+
+/// A client of an available cluster's API.
+pub async fn guest_of(client: &Client, cluster: &HostedCluster) -> Result<Client, HostedError> {
+    let name = format!("{}-admin-kubeconfig", cluster.name);
+    let secret = secrets(client, NAMESPACE).get(&name).await.map_err(refused(name))?;
+    let text = decode(secret.data["data"]["kubeconfig"].as_str().unwrap_or_default());
+    connect(&text.ok_or_else(|| HostedError::Wrong("the kubeconfig is not text".to_owned()))?).await
 }
 
 /// Waits until a cluster is available and there is a kubeconfig, and returns a client of its API.

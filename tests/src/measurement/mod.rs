@@ -5,6 +5,7 @@
 mod hostility;
 mod latency;
 mod load;
+mod planes;
 mod processes;
 mod readiness;
 mod watchers;
@@ -19,6 +20,7 @@ use crate::plane::{Plane, PlaneError};
 
 pub use hostility::{Hostility, hostility};
 pub use latency::Latency;
+pub use planes::{Planes, PlanesError, planes};
 pub use processes::Usage;
 pub use readiness::{Readiness, readiness};
 

@@ -75,11 +75,14 @@ fn conditions(pool: &Value, cluster: Option<&Value>, now: Timestamp) -> Vec<Cond
             format!("The HostedCluster {name} has no ignition endpoint, so no machine can join yet"),
         ));
     }
-    conditions.push(if replicas == 0 {
-        Condition::good("AllMachinesReady", "NodePool set to no replicas")
+    if replicas == 0 {
+        conditions.push(Condition::good("AllMachinesReady", "NodePool set to no replicas"));
+        conditions.push(Condition::good("Ready", ""));
     } else {
-        Condition::bad("AllMachinesReady", "NotFound", "No Machines are created")
-    });
+        conditions.push(Condition::bad("AllMachinesReady", "NotFound", "No Machines are created"));
+        let message = format!("0 of {replicas} nodes have joined: no machine can join yet");
+        conditions.push(Condition::bad("Ready", "NodesMissing", message));
+    }
     conditions
 }
 
