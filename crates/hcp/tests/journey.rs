@@ -114,10 +114,28 @@ fn a_cluster_comes_is_looked_after_and_goes() {
 #[test]
 fn what_takes_too_long_says_what_it_waits_for() {
     let plane = Plane::start();
-    let words = plane.failure(&format!("{CREATE} --pausedUntil true --wait --timeout 2s"), 1);
-    assert!(words.contains("error: cluster clusters/demo is not done after 2."), "{words}");
+    let words = plane.failure(&format!("{CREATE} --pausedUntil true --wait --timeout 5s"), 1);
+    assert!(words.contains("error: cluster clusters/demo is not done after "), "{words}");
     assert!(words.contains(": waiting for operator: Reconciliation paused"), "{words}");
     assert!(words.contains("hint: look with: hcp describe cluster demo -n clusters\n"), "{words}");
     plane.data("resume cluster demo");
+    plane.data("destroy cluster none --name demo --cluster-grace-period 60s");
+}
+
+#[test]
+fn of_two_that_create_the_same_cluster_one_succeeds() {
+    let plane = Plane::start();
+    // The plane knows its kinds when this returns, so both start from the same line.
+    plane.data("get clusters");
+    let start = || {
+        let mut command = program(plane.folder.path());
+        command.args(format!("{CREATE} --wait --timeout 60s").split_whitespace()).stderr(Stdio::piped());
+        command.spawn().expect("the program runs")
+    };
+    let outcomes = [start(), start()].map(|child| child.wait_with_output().expect("it ends"));
+    let succeeded = outcomes.iter().filter(|output| output.status.success()).count();
+    assert_eq!(succeeded, 1, "{}\n{}", words(&outcomes[0]), words(&outcomes[1]));
+    let failed = outcomes.iter().find(|output| !output.status.success()).expect("one fails");
+    assert!(words(failed).starts_with("error: a HostedCluster clusters/demo exists already\n"), "{}", words(failed));
     plane.data("destroy cluster none --name demo --cluster-grace-period 60s");
 }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::arguments::CreateCluster;
 use crate::flavour::Flavour;
@@ -181,16 +181,26 @@ async fn try_object(plane: &Plane, object: &Value, namespace: &str) -> Result<()
         .map_err(|error| CommandError::Invalid(described(&object), error))
 }
 
-/// HostedClusters are created, so that two of one name cannot both succeed; all else is applied.
+/// HostedClusters are created, so that two of one name cannot both succeed; all else is applied, except that an
+/// encryption key which exists is kept: somebody may just have encrypted something with it.
 async fn send(plane: &Plane, object: &Value, write: Write) -> Result<Value, PlaneError> {
     let kind = object["kind"].as_str().unwrap_or_default();
     let resource = Resource::of_kind(kind).ok_or(PlaneError::NoSuchKind)?;
     let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
     if resource.kind == HOSTED_CLUSTERS.kind {
-        plane.create(resource, namespace, object, write).await
-    } else {
-        plane.apply(resource, namespace, object, write).await
+        return plane.create(resource, namespace, object, write).await;
     }
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    if write == Write::Real && resource.kind == SECRETS.kind && name.ends_with(manifests::ENCRYPTION_KEY) {
+        return match plane.create(resource, namespace, object, write).await {
+            Err(error) if error.is_taken() => {
+                let labels = json!({"metadata": {"labels": object["metadata"]["labels"]}});
+                plane.merge(resource, namespace, name, &labels, write).await
+            }
+            made => made,
+        };
+    }
+    plane.apply(resource, namespace, object, write).await
 }
 
 fn described(object: &Value) -> String {

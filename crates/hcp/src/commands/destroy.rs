@@ -1,5 +1,7 @@
 //! `hcp destroy`: away with a cluster or a node pool, and with all that this program made for it.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use crate::arguments::{DestroyCluster, DestroyFlags, DestroyNodePool, DestroyPlatform};
@@ -112,22 +114,23 @@ async fn remove_secrets(
     name: &str,
     infra_id: Option<&str>,
 ) -> Result<usize, CommandError> {
-    let query = match infra_id {
-        Some(id) => format!("labelSelector={INFRA_LABEL}%3D{}", checked_name(id)?),
-        // Nobody knows the infrastructure any more; what can go with a cluster is known by label and name.
-        None => format!("labelSelector={DELETE_WITH_CLUSTER_LABEL}%3Dtrue"),
-    };
-    let secrets = plane.list(&SECRETS, namespace, &query).await?;
-    let mut removed = 0;
-    for secret in &secrets {
-        let Some(secret_name) = secret["metadata"]["name"].as_str() else { continue };
-        let own = SECRET_SUFFIXES.iter().any(|suffix| *secret_name == format!("{name}-{suffix}"));
-        if infra_id.is_some() || own {
-            plane.delete(&SECRETS, namespace, secret_name).await?;
-            removed += 1;
-        }
+    let mut names = BTreeSet::new();
+    // What may go with a cluster is known by label and name, also when nobody knows its infrastructure any more.
+    let query = format!("labelSelector={DELETE_WITH_CLUSTER_LABEL}%3Dtrue");
+    let own = |secret: &str| SECRET_SUFFIXES.iter().any(|suffix| *secret == format!("{name}-{suffix}"));
+    names.extend(plane.list(&SECRETS, namespace, &query).await?.iter().filter_map(name_of).filter(|name| own(name)));
+    if let Some(id) = infra_id {
+        let query = format!("labelSelector={INFRA_LABEL}%3D{}", checked_name(id)?);
+        names.extend(plane.list(&SECRETS, namespace, &query).await?.iter().filter_map(name_of));
     }
-    Ok(removed)
+    for secret in &names {
+        plane.delete(&SECRETS, namespace, secret).await?;
+    }
+    Ok(names.len())
+}
+
+fn name_of(object: &Value) -> Option<String> {
+    object["metadata"]["name"].as_str().map(str::to_owned)
 }
 
 pub(super) async fn node_pool(arguments: &DestroyNodePool) -> Result<(), CommandError> {

@@ -19,6 +19,8 @@ pub(crate) const API_VERSION: &str = "hypershift.openshift.io/v1beta1";
 pub(crate) const INFRA_LABEL: &str = "hypershift.openshift.io/auto-created-for-infra";
 /// The label of Secrets that may go with the cluster.
 pub(crate) const DELETE_WITH_CLUSTER_LABEL: &str = "hypershift.openshift.io/safe-to-delete-with-cluster";
+/// How the name of the Secret with the encryption key ends.
+pub(crate) const ENCRYPTION_KEY: &str = "-etcd-encryption-key";
 /// The name of the ConfigMap with authorities to trust.
 const TRUST_BUNDLE: &str = "user-ca-bundle";
 
