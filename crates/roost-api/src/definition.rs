@@ -30,10 +30,11 @@ where
             "apiVersion": {"type": "string", "description": "The group and version that this object is written in."},
             "kind": {"type": "string", "description": "The kind of this object."},
             "metadata": {"type": "object"},
-            "spec": schema_of::<K::Spec>(),
-            "status": schema_of::<K::Status>(),
         },
     });
+    // Large values are moved in, for the macro would copy them.
+    root["properties"]["spec"] = schema_of::<K::Spec>();
+    root["properties"]["status"] = schema_of::<K::Status>();
     if !rules.is_empty() {
         root["x-kubernetes-validations"] = json!(rules);
     }
@@ -41,8 +42,8 @@ where
     let mut definition = K::crd();
     let names = &mut definition.spec.names;
     names.list_kind = Some(format!("{}List", names.kind));
-    for version in &mut definition.spec.versions {
-        version.schema = Some(CustomResourceValidation { open_api_v3_schema: Some(schema.clone()) });
+    if let [version] = definition.spec.versions.as_mut_slice() {
+        version.schema = Some(CustomResourceValidation { open_api_v3_schema: Some(schema) });
     }
     definition
 }
