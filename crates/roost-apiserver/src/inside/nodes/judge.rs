@@ -14,7 +14,7 @@ pub(super) const STARTUP_GRACE: Duration = Duration::from_mins(1);
 
 /// How long a node that has not said anything yet keeps the taints that it was made with: whoever made it is likely not
 /// done with it.
-pub(super) const FIRST_WORD: Duration = Duration::from_secs(3);
+pub(super) const FIRST_WORD: Duration = Duration::from_secs(10);
 
 const NOT_READY: &str = "node.kubernetes.io/not-ready";
 const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
