@@ -84,10 +84,43 @@ impl Warnings {
         }
     }
 
-    /// All warnings so far.
+    /// All warnings so far, cut so that they fit into the headers of an answer.
     pub(crate) fn take(&self) -> Vec<String> {
-        std::mem::take(&mut *self.0.lock())
+        fit(std::mem::take(&mut *self.0.lock()))
     }
+}
+
+/// How many characters all warnings of an answer have together before each is cut; stock's limit.
+const WARNINGS_MAX_CHARACTERS: usize = 4 * 1024;
+/// What each is cut to then.
+const CUT_WARNING_CHARACTERS: usize = 256;
+
+/// Cuts warnings that are too long together, and drops those that come after even the cut ones are too long.
+fn fit(warnings: Vec<String>) -> Vec<String> {
+    let total: usize = warnings.iter().map(|text| text.chars().count()).sum();
+    if total <= WARNINGS_MAX_CHARACTERS {
+        return warnings;
+    }
+    // Stock cuts when the limit is first passed. What it had by then stays, however long.
+    let (mut whole, mut before) = (0, 0);
+    for text in &warnings {
+        whole += 1;
+        before += text.chars().count();
+        if before > WARNINGS_MAX_CHARACTERS {
+            break;
+        }
+    }
+    let mut written = 0;
+    let mut kept = Vec::with_capacity(whole);
+    for (index, text) in warnings.into_iter().enumerate() {
+        if index >= whole && written >= WARNINGS_MAX_CHARACTERS {
+            break;
+        }
+        let cut: String = text.chars().take(CUT_WARNING_CHARACTERS).collect();
+        written += cut.chars().count();
+        kept.push(cut);
+    }
+    kept
 }
 
 /// Annotations for the audit log, each key once.
@@ -103,5 +136,20 @@ impl Annotations {
     /// All annotations so far.
     pub(crate) fn take(&self) -> BTreeMap<String, String> {
         std::mem::take(&mut *self.0.lock())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_cut_only_where_they_are_too_long_together() {
+        let some: Vec<String> = (0..4).map(|n| n.to_string().repeat(1000)).collect();
+        assert_eq!(fit(some.clone()), some);
+        let many: Vec<String> = (10..40).map(|n| n.to_string().repeat(500)).collect();
+        let fitting = fit(many);
+        assert_eq!(fitting.len(), 16);
+        assert!(fitting.iter().all(|text| text.len() == CUT_WARNING_CHARACTERS));
     }
 }

@@ -211,6 +211,7 @@ impl Patch {
         }
         let mut object = match &resource.origin {
             Origin::BuiltIn(built_in, _) => {
+                roost_kinds::unstructured::check(&merged, built_in.ty).map_err(|why| unconverted(&merged, &why))?;
                 roost_kinds::json::decode(merged, built_in.ty)
                     .map_err(|error| Status::failure(500, "", error.to_string()))?
                     .value
@@ -228,6 +229,21 @@ impl Patch {
         check_name(target, &object)?;
         Ok(object)
     }
+}
+
+/// What an apply leads to cannot be read as its kind.
+fn unconverted(merged: &Value, why: &str) -> Status {
+    let text = |pointer: &str| merged.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+    let (api_version, kind) = (text("/apiVersion"), text("/kind"));
+    let slash = if api_version.contains('/') { "" } else { "/" };
+    Status::failure(
+        500,
+        "",
+        format!(
+            "failed to convert new object ({namespace}/{name}; {slash}{api_version}, Kind={kind}) to proper version: unable to convert unstructured object to {slash}{api_version}, Kind={kind}: {why}"
+        ),
+    )
 }
 
 /// The object must be the one that the path names.

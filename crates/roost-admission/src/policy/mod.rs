@@ -4,6 +4,7 @@ mod binding;
 mod check;
 mod conditions;
 mod constraints;
+mod device;
 mod environment;
 mod evaluation;
 mod expression;
@@ -14,6 +15,7 @@ pub use binding::{Action, Binding, MissingParameter, ParameterKind, ParameterRef
 pub use check::{check_conditions, check_mutating, check_validating};
 pub use conditions::{Conditions, Verdict};
 pub use constraints::{Constraints, Matched};
+pub use device::check_device_selectors;
 pub use evaluation::Input;
 pub use mutating::{Change, MutatingPolicy, Mutation};
 pub use validating::{Decision, Outcome, ValidatingPolicy, denied};

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use roost_admission::policy::{check_conditions, check_mutating, check_validating};
+use roost_admission::policy::{check_conditions, check_device_selectors, check_mutating, check_validating};
 use roost_object::Value;
 use roost_object::field::{Error, Errors, Path};
 use roost_rules::Rules;
@@ -54,10 +54,63 @@ pub(crate) fn rules_of(group: &str, kind: &str) -> Option<&'static Rules> {
             ),
         ]
     });
-    if group != GROUP {
-        return None;
+    match group {
+        GROUP => ROWS.iter().find(|row| row.kind == kind),
+        DEVICES => device_rules().iter().find(|row| row.kind == kind),
+        _ => None,
     }
-    ROWS.iter().find(|row| row.kind == kind)
+}
+
+/// The group of what claims devices, which selects them with expressions.
+const DEVICES: &str = "resource.k8s.io";
+
+fn device_rules() -> &'static [Rules; 3] {
+    static ROWS: LazyLock<[Rules; 3]> = LazyLock::new(|| {
+        let row = |kind: &str, validate: fn(&Value, &mut Errors)| Rules { validate, ..*roost_rules::of(DEVICES, kind) };
+        let class = Rules {
+            validate_update: |new, old, errors| {
+                (roost_rules::of(DEVICES, "DeviceClass").validate_update)(new, old, errors);
+                class_errors(new, errors);
+            },
+            ..row("DeviceClass", |class, errors| {
+                (roost_rules::of(DEVICES, "DeviceClass").validate)(class, errors);
+                class_errors(class, errors);
+            })
+        };
+        [
+            class,
+            row("ResourceClaim", |claim, errors| {
+                (roost_rules::of(DEVICES, "ResourceClaim").validate)(claim, errors);
+                claim_errors(&claim["spec"], &Path::new("spec"), errors);
+            }),
+            row("ResourceClaimTemplate", |template, errors| {
+                (roost_rules::of(DEVICES, "ResourceClaimTemplate").validate)(template, errors);
+                let spec = Path::new("spec");
+                claim_errors(&template["spec"]["spec"], &spec.child("spec"), errors);
+            }),
+        ]
+    });
+    &ROWS
+}
+
+fn class_errors(class: &Value, errors: &mut Errors) {
+    let mut found = Errors::new();
+    check_device_selectors(&class["spec"]["selectors"], &Path::new("spec.selectors"), &mut found);
+    errors.extend(found);
+    errors.sort_by_key(|error| !error.field.starts_with("spec.selectors"));
+}
+
+fn claim_errors(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (devices, requests) = (path.child("devices"), &spec["devices"]["requests"]);
+    let list = devices.child("requests");
+    for (index, request) in requests.as_array().into_iter().flatten().enumerate() {
+        let place = list.index(index);
+        check_device_selectors(&request["exactly"]["selectors"], &place.child("exactly").child("selectors"), errors);
+        let first = place.child("firstAvailable");
+        for (index, request) in request["firstAvailable"].as_array().into_iter().flatten().enumerate() {
+            check_device_selectors(&request["selectors"], &first.index(index).child("selectors"), errors);
+        }
+    }
 }
 
 /// What the kind's own rules find.

@@ -5,6 +5,7 @@
 
 mod create;
 mod delete;
+mod metadata_checks;
 mod ownership;
 mod steps;
 mod update;

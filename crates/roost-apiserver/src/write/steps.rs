@@ -6,7 +6,7 @@ use roost_rules::access_control::certificate::{self, Part};
 use roost_rules::core::namespace;
 use roost_rules::{Generation, NameRule, Rules, pod};
 
-use super::{Target, metadata_mut, metadata_text};
+use super::{Target, metadata_checks, metadata_mut, metadata_text};
 use crate::clock;
 use crate::resource::{Origin, Resource};
 
@@ -185,7 +185,9 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
                 &path,
                 &mut errors,
             );
-            check_finalizers(resource, meta, &mut errors);
+            if metadata_checks::names_finalizers(resource) {
+                roost_rules::validate_finalizers(meta, &mut errors);
+            }
             if resource.is("certificates.k8s.io", "certificatesigningrequests")
                 && let Some(problem) = crate::identity::request_problem(object)
             {
@@ -219,10 +221,8 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
     metadata::validate(meta, resource.namespaced, |name, prefix| rule.check(name, prefix), &path, &mut errors);
     match &resource.origin {
         Origin::BuiltIn(_, rules) => {
-            // Stock checks metadata once for all kinds and once more with the kind's own rules, and reports both.
             metadata::validate_update(meta, old_meta, &path, &mut errors);
-            metadata::validate_update(meta, old_meta, &path, &mut errors);
-            check_finalizers(resource, meta, &mut errors);
+            metadata_checks::validate_update(resource, target.subresource, meta, old_meta, &mut errors);
             match target.subresource {
                 "status" => (rules.validate_status_update)(new, old, &mut errors),
                 "approval" => certificate::validate_update(new, old, Part::Approval, &mut errors),
@@ -251,14 +251,6 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
             warn_of_finalizers(target, new, Some(old));
             Ok(())
         }
-    }
-}
-
-fn check_finalizers(resource: &Resource, meta: &Value, errors: &mut Errors) {
-    let exempt = resource.kind == "PodDisruptionBudget"
-        || matches!(resource.group.as_str(), "apiextensions.k8s.io" | "apiregistration.k8s.io");
-    if !exempt {
-        roost_rules::validate_finalizers(meta, errors);
     }
 }
 

@@ -1,0 +1,129 @@
+//! How often the metadata of a built-in kind is checked when it is updated.
+//!
+//! Stock checks metadata for all kinds alike, and then each kind's own rules check it again: as an update, as a whole, or
+//! both. Every complaint is reported each time.
+
+use roost_object::Value;
+use roost_object::field::{Errors, Path};
+use roost_object::metadata;
+use roost_rules::NameRule;
+
+use crate::resource::Resource;
+
+/// One more look at the metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    /// What must not change, and what finalizers are called.
+    Update,
+    /// What must not change.
+    PlainUpdate,
+    /// All of it, and what finalizers are called.
+    Whole,
+    /// All of it.
+    PlainWhole,
+}
+
+use Look::{PlainUpdate, PlainWhole, Update, Whole};
+
+/// The looks of the kinds that do not just look once at what must not change.
+const LOOKS: &[(&[Look], &[(&str, &str)])] = &[
+    (
+        &[Update, Whole],
+        &[
+            ("", "configmaps"),
+            ("", "secrets"),
+            ("", "serviceaccounts"),
+            ("", "endpoints"),
+            ("", "persistentvolumeclaims"),
+            ("", "pods"),
+            ("apps", "controllerrevisions"),
+            ("networking.k8s.io", "ingresses"),
+            ("networking.k8s.io", "ingressclasses"),
+            ("storage.k8s.io", "volumeattributesclasses"),
+        ],
+    ),
+    (
+        &[Whole],
+        &[
+            ("", "limitranges"),
+            ("discovery.k8s.io", "endpointslices"),
+            ("storage.k8s.io", "csinodes"),
+            ("storage.k8s.io", "volumeattachments"),
+            ("flowcontrol.apiserver.k8s.io", "flowschemas"),
+            ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
+        ],
+    ),
+    (
+        &[Whole, Update],
+        &[
+            ("", "nodes"),
+            ("", "namespaces"),
+            ("batch", "jobs"),
+            ("rbac.authorization.k8s.io", "roles"),
+            ("rbac.authorization.k8s.io", "rolebindings"),
+            ("rbac.authorization.k8s.io", "clusterroles"),
+            ("rbac.authorization.k8s.io", "clusterrolebindings"),
+            ("resource.k8s.io", "resourceclaims"),
+            ("resource.k8s.io", "resourceclaimtemplates"),
+            ("resource.k8s.io", "deviceclasses"),
+            ("storage.k8s.io", "csistoragecapacities"),
+            ("storage.k8s.io", "storageclasses"),
+        ],
+    ),
+    (&[Whole, Whole], &[("", "persistentvolumes")]),
+    (&[], &[("policy", "poddisruptionbudgets"), ("", "events"), ("events.k8s.io", "events")]),
+    (&[PlainUpdate], &[("coordination.k8s.io", "leases"), ("apiextensions.k8s.io", "customresourcedefinitions")]),
+    (&[PlainUpdate, PlainWhole], &[("node.k8s.io", "runtimeclasses"), ("apiregistration.k8s.io", "apiservices")]),
+    (
+        &[PlainWhole],
+        &[
+            ("admissionregistration.k8s.io", "validatingwebhookconfigurations"),
+            ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"),
+            ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
+            ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"),
+            ("admissionregistration.k8s.io", "mutatingadmissionpolicies"),
+            ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings"),
+        ],
+    ),
+];
+
+fn looks(resource: &Resource) -> &'static [Look] {
+    let has = |kinds: &[(&str, &str)]| {
+        kinds.iter().any(|(group, plural)| *group == resource.group && *plural == resource.plural)
+    };
+    LOOKS.iter().find(|(_, kinds)| has(kinds)).map_or(&[Update], |(looks, _)| looks)
+}
+
+/// Whether the kind checks what its finalizers are called.
+pub(super) fn names_finalizers(resource: &Resource) -> bool {
+    looks(resource).iter().any(|look| matches!(look, Update | Whole))
+}
+
+/// Checks the metadata of an update as often as the kind does, beyond what is done for all kinds.
+pub(super) fn validate_update(
+    resource: &Resource,
+    subresource: &str,
+    meta: &Value,
+    old_meta: &Value,
+    errors: &mut Errors,
+) {
+    let path = Path::new("metadata");
+    // A subresource is an update of its own that looks once.
+    let looks = match (subresource, looks(resource)) {
+        ("" | "status", own) if subresource.is_empty() || own.is_empty() => own,
+        (_, own) if own.iter().any(|look| matches!(look, Update | Whole)) => &[Update][..],
+        _ => &[PlainUpdate][..],
+    };
+    let rule = NameRule::PathSegment;
+    for look in looks {
+        match look {
+            Update | PlainUpdate => metadata::validate_update(meta, old_meta, &path, errors),
+            Whole | PlainWhole => {
+                metadata::validate(meta, resource.namespaced, |name, prefix| rule.check(name, prefix), &path, errors);
+            }
+        }
+        if matches!(look, Update | Whole) {
+            roost_rules::validate_finalizers(meta, errors);
+        }
+    }
+}
