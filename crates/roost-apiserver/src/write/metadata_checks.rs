@@ -25,8 +25,11 @@ enum Look {
 
 use Look::{PlainUpdate, PlainWhole, Update, Whole};
 
+/// A kind by its group and plural.
+type Kind = (&'static str, &'static str);
+
 /// The looks of the kinds that do not just look once at what must not change.
-const LOOKS: &[(&[Look], &[(&str, &str)])] = &[
+const LOOKS: &[(&[Look], &[Kind])] = &[
     (
         &[Update, Whole],
         &[
@@ -88,9 +91,8 @@ const LOOKS: &[(&[Look], &[(&str, &str)])] = &[
 ];
 
 fn looks(resource: &Resource) -> &'static [Look] {
-    let has = |kinds: &[(&str, &str)]| {
-        kinds.iter().any(|(group, plural)| *group == resource.group && *plural == resource.plural)
-    };
+    let has =
+        |kinds: &[Kind]| kinds.iter().any(|(group, plural)| *group == resource.group && *plural == resource.plural);
     LOOKS.iter().find(|(_, kinds)| has(kinds)).map_or(&[Update], |(looks, _)| looks)
 }
 
