@@ -35,8 +35,9 @@ pub async fn start(binary: &Path) -> Result<Plane, PlaneError> {
 
 /// Starts `hcp up` on a data directory and a port, without waiting.
 pub fn serve(binary: &Path, logs: &Path, data: &Path, port: u16) -> Result<Process, PlaneError> {
-    let arguments: [OsString; 5] =
-        ["up".into(), "--data-dir".into(), data.into(), "--listen".into(), format!("127.0.0.1:{port}").into()];
+    let listen = format!("127.0.0.1:{port}");
+    let arguments: [OsString; 6] =
+        ["up".into(), "--without-operator".into(), "--data-dir".into(), data.into(), "--listen".into(), listen.into()];
     Ok(Process::start("hcp", binary, arguments, logs)?)
 }
 

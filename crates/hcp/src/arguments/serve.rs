@@ -29,6 +29,9 @@ pub(crate) struct Up {
     /// Write an audit line for every request to this file.
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_log: Option<PathBuf>,
+    /// Serve the API alone, with nothing that a stock server does not have: for comparisons with one.
+    #[arg(long, hide = true)]
+    pub(crate) without_operator: bool,
 }
 
 #[derive(Args)]

@@ -36,6 +36,9 @@ pub(super) fn start(arguments: &Up, data_dir: &Path) -> Result<(), UpError> {
     if let Some(path) = &arguments.audit_log {
         command.arg("--audit-log").arg(path);
     }
+    if arguments.without_operator {
+        command.arg("--without-operator");
+    }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).process_group(0);
     let mut child = command.spawn().map_err(|error| failed("cannot start", &error))?;
     let mut line = String::new();

@@ -116,7 +116,8 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     let front = Front { management: Host { cluster: Arc::clone(&cluster), tls }, runtime: Arc::clone(&runtime) };
     let server = tokio::spawn(serve(front, listener, stopping));
     let published = roost_operator::Front { address: reachable(address.ip()), port: address.port() };
-    let operator = tokio::spawn(roost_operator::run(cluster.client(), Arc::clone(&runtime), published));
+    let operator = (!arguments.without_operator)
+        .then(|| tokio::spawn(roost_operator::run(cluster.client(), Arc::clone(&runtime), published)));
     instance.register()?;
     println!(
         "ready in {} ms: {} (kubeconfig {})",
@@ -127,7 +128,9 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     wait_for_end().await;
     tracing::info!("stopping");
     let _ = stop.send(true);
-    operator.abort();
+    if let Some(operator) = operator {
+        operator.abort();
+    }
     cluster.close();
     runtime.stop().await;
     let outcome = server.await;
