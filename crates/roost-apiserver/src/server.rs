@@ -149,10 +149,11 @@ async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, mut stop: watch::Rec
     let Ok(Some((stream, cluster))) = tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await else { return };
     let certificates = stream.get_ref().1.peer_certificates().map(<[_]>::to_vec).unwrap_or_default();
     let peer = PeerCertificates::new(certificates);
-    let service = ApiService::new(Arc::clone(&cluster)).map_request(move |mut request: http::Request<hyper::body::Incoming>| {
-        request.extensions_mut().insert(peer.clone());
-        request
-    });
+    let service =
+        ApiService::new(Arc::clone(&cluster)).map_request(move |mut request: http::Request<hyper::body::Incoming>| {
+            request.extensions_mut().insert(peer.clone());
+            request
+        });
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
     builder
