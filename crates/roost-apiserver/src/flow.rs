@@ -14,6 +14,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// Requests of one client in work at a time: enough to keep two cores busy, few enough to leave room for others.
 const IN_WORK_PER_FLOW: usize = 64;
+/// Heavy requests of one client in work at a time. Each may hold many megabytes, and they keep others' heavy ones waiting.
+const HEAVY_PER_FLOW: usize = 2;
 /// Requests of one client that may wait; more than any sane client has outstanding.
 const QUEUED_PER_FLOW: usize = 1024;
 /// The longest wait in a queue.
@@ -30,6 +32,7 @@ pub(crate) struct FlowControl {
 
 struct Flow {
     work: Arc<Semaphore>,
+    heavy: Arc<Semaphore>,
     queue: Arc<Semaphore>,
     watches: Arc<Semaphore>,
 }
@@ -61,6 +64,17 @@ impl FlowControl {
         }
     }
 
+    /// Waits for the turn of a heavy request, which is among those in work already.
+    pub(crate) async fn enter_heavy(&self, user: &User) -> Result<Permit, Status> {
+        if user.is_in("system:masters") {
+            return Ok(Permit { _work: None });
+        }
+        match tokio::time::timeout(QUEUE_TIMEOUT, Arc::clone(&self.flow(user).heavy).acquire_owned()).await {
+            Ok(Ok(turn)) => Ok(Permit { _work: Some(turn) }),
+            _ => Err(refusal()),
+        }
+    }
+
     /// Counts a watch for as long as it is open.
     pub(crate) fn open_watch(&self, user: &User) -> Result<OwnedSemaphorePermit, Status> {
         Arc::clone(&self.flow(user).watches).try_acquire_owned().map_err(|_| refusal())
@@ -76,6 +90,7 @@ impl FlowControl {
         }
         let flow = Arc::new(Flow {
             work: Arc::new(Semaphore::new(IN_WORK_PER_FLOW)),
+            heavy: Arc::new(Semaphore::new(HEAVY_PER_FLOW)),
             queue: Arc::new(Semaphore::new(QUEUED_PER_FLOW)),
             watches: Arc::new(Semaphore::new(WATCHES_PER_FLOW)),
         });

@@ -27,6 +27,7 @@ mod escalation;
 mod flow;
 mod handle;
 mod health;
+mod heavy;
 mod identity;
 mod inside;
 mod metrics;

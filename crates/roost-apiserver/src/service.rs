@@ -22,7 +22,7 @@ use crate::cluster::Cluster;
 use crate::negotiate::{self, BUILT_IN, Format};
 use crate::request::{Query, RequestInfo};
 use crate::respond::{self, Body};
-use crate::{clock, documents, handle};
+use crate::{clock, documents, handle, heavy};
 
 /// How long a request that is not a watch may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -166,7 +166,7 @@ where
         return Ok(refused(&status, &parts.headers, &query));
     }
     let permit = cluster.flow.enter(&user).await?;
-    let call = Call {
+    let call = Arc::new(Call {
         cluster: Arc::clone(cluster),
         user,
         info: info.clone(),
@@ -174,7 +174,7 @@ where
         headers: parts.headers,
         warnings: Warnings::default(),
         annotations: Annotations::default(),
-    };
+    });
     let is_watch = call.info.verb == "watch";
     let work = async {
         let is_document = matches!(call.info.path.as_str(), "/version" | "/api" | "/apis");
@@ -194,7 +194,12 @@ where
         } else {
             body.read().await.inspect_err(|status| account.too_large = status.code == 413)?
         };
-        handle::resource(&call, bytes).await
+        if !heavy::is_heavy(&call, &bytes) {
+            return handle::resource(&call, bytes).await;
+        }
+        let _turn = cluster.flow.enter_heavy(&call.user).await?;
+        let call = Arc::clone(&call);
+        heavy::run(Box::pin(async move { handle::resource(&call, bytes).await })).await
     };
     let mut response = match tokio::time::timeout(REQUEST_TIMEOUT, work).await {
         Ok(outcome) => outcome.or_else(|status| {
