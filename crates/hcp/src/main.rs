@@ -19,6 +19,11 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command};
 use flavour::Flavour;
 
+/// Objects are made by many threads and freed by the store's writer, which costs the system's allocator locks: with 64
+/// clients an update took a quarter more of the processor (`docs/performance.md`).
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let flavour = Flavour::of(std::env::args_os().next().as_deref());
     let outcome: Result<(), Box<dyn Error>> = match Arguments::read().command {
