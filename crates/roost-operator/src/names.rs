@@ -10,6 +10,8 @@ pub(crate) use roost_api::hypershift::names::label::HOSTED_CONTROL_PLANE as CONT
 pub(crate) const HIBERNATE: &str = "roost.dev/hibernate";
 /// On a HostedCluster: replace certificate authorities, as `<authority or all>@<time>`.
 pub(crate) const ROTATE: &str = "roost.dev/rotate-ca";
+/// On a HostedCluster: by what its Secrets at rest are sealed, as a fingerprint of the key.
+pub(crate) const SEALED_BY: &str = "roost.dev/sealed-by";
 /// The prefixes of annotations that a control plane takes over from its HostedCluster.
 pub(crate) const INHERITED: [&str; 3] =
     ["hypershift.openshift.io/", "roost.dev/", "resource-request-override.hypershift.openshift.io/"];

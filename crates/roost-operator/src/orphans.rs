@@ -50,7 +50,8 @@ pub(crate) async fn reconcile<R: Runtime>(
     for plane in context.runtime.planes() {
         if !identities.contains(&plane) {
             tracing::info!(%plane, "data removed: no HostedCluster has this cluster ID");
-            context.runtime.remove(&plane).await.map_err(|error| ReconcileError::Refused(words(&error)))?;
+            let inside = context.runtime.namespace(&plane).unwrap_or_default();
+            context.runtime.remove(&plane, &inside).await.map_err(|error| ReconcileError::Refused(words(&error)))?;
         }
     }
     Ok(Next::Settled)

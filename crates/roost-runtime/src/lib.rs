@@ -81,11 +81,15 @@ pub trait Runtime: Send + Sync + 'static {
     /// How a plane is, by asking it.
     fn health(&self, id: &PlaneId) -> impl Future<Output = Health> + Send;
 
-    /// Stops a plane and removes its data. Nothing happens when there is none.
-    fn remove(&self, id: &PlaneId) -> impl Future<Output = Result<(), RuntimeError>> + Send;
+    /// Stops a plane and removes its data. Nothing happens when there is none, or when the control plane of another
+    /// namespace has it.
+    fn remove(&self, id: &PlaneId, namespace: &str) -> impl Future<Output = Result<(), RuntimeError>> + Send;
 
     /// Which planes run or have data here.
     fn planes(&self) -> Vec<PlaneId>;
+
+    /// The namespace of the control plane that has a running plane.
+    fn namespace(&self, id: &PlaneId) -> Option<String>;
 
     /// A client of the plane's API with all rights; none while it does not run.
     fn client(&self, id: &PlaneId) -> Option<kube::Client>;

@@ -20,7 +20,7 @@ use status::Outcome;
 
 use crate::condition::{self, Condition};
 use crate::context::{Context, Next, ReconcileError};
-use crate::names::{FINALIZER, HAS_BEEN_AVAILABLE, HIBERNATE};
+use crate::names::{FINALIZER, HAS_BEEN_AVAILABLE, HIBERNATE, SEALED_BY};
 use crate::object::{Kind, Reference, annotation, finalizers, has_finalizer, is_deleting};
 use crate::pause::Pause;
 
@@ -47,14 +47,14 @@ pub(crate) async fn reconcile<R: Runtime>(
     let now = Timestamp::now();
     let reference = Reference::new(Kind::HostedCluster, namespace, name);
     let pause = Pause::of(observed.cluster["spec"]["pausedUntil"].as_str(), now);
-    if let Some(change) = adoption(&observed.cluster) {
+    if let Some(change) = adoption(&observed) {
         observed.cluster = objects.merge(&reference, &change).await?;
     }
     let verdict = validate::validate(&observed, context.runtime.version());
     let outcome = if verdict.blocked.is_some() {
         Outcome::Done
     } else {
-        let plan = plan::plan(&observed);
+        let plan = plan::plan(&observed, pause);
         match apply::apply(objects, &plan).await {
             Ok(applied) => {
                 take_over(&mut observed, applied);
@@ -82,8 +82,14 @@ pub(crate) async fn reconcile<R: Runtime>(
 }
 
 /// What a HostedCluster gets once: a finalizer, and names that never change.
-fn adoption(cluster: &Value) -> Option<Value> {
+fn adoption(observed: &dereference::Observed) -> Option<Value> {
+    let cluster = &observed.cluster;
     let mut change = json!({});
+    if annotation(cluster, SEALED_BY).is_empty()
+        && let Some(fingerprint) = validate::key_fingerprint(observed)
+    {
+        change["metadata"]["annotations"][SEALED_BY] = json!(fingerprint);
+    }
     if !has_finalizer(cluster, FINALIZER) {
         let mut all: Vec<&str> = finalizers(cluster).collect();
         all.push(FINALIZER);
@@ -141,7 +147,8 @@ async fn remove<R: Runtime>(context: &Arc<Context<R>>, cluster: &Value) -> Resul
         return Ok(Next::After(WAIT));
     }
     if let Some(id) = cluster["spec"]["clusterID"].as_str().and_then(|id| id.parse::<PlaneId>().ok())
-        && let Err(error) = context.runtime.remove(&id).await
+        && let Err(error) =
+            context.runtime.remove(&id, &control_plane_namespace(&reference.namespace, &reference.name)).await
     {
         let problem = crate::context::words(&error);
         report(context, cluster, "WaitingForData", &problem).await?;

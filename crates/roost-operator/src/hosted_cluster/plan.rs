@@ -6,6 +6,7 @@ use super::dereference::{Observed, Referenced};
 use super::names::control_plane_namespace;
 use crate::names::{CLUSTER, CONTROL_PLANE_LABEL, INHERITED};
 use crate::object::{has_all, is_deleting, stamp};
+use crate::pause::Pause;
 
 /// Documents to apply, in stages: those of one stage do not depend on each other.
 #[derive(Debug, Default, PartialEq)]
@@ -52,8 +53,8 @@ const MIRRORED: [&str; 30] = [
 /// Where service-account tokens say they come from, unless the user chose.
 const DEFAULT_ISSUER: &str = "https://kubernetes.default.svc";
 
-/// The documents that differ from what is there.
-pub(crate) fn plan(observed: &Observed) -> Plan {
+/// The documents that differ from what is there. Of a paused cluster only the control plane is told that it is paused.
+pub(crate) fn plan(observed: &Observed, pause: Pause) -> Plan {
     let cluster = &observed.cluster;
     let (namespace, name) = (text(&cluster["metadata"]["namespace"]), text(&cluster["metadata"]["name"]));
     let inside = control_plane_namespace(namespace, name);
@@ -66,6 +67,12 @@ pub(crate) fn plan(observed: &Observed) -> Plan {
         return Plan { waiting: Some(waiting), ..Plan::default() };
     }
     let mut plan = Plan::default();
+    if matches!(pause, Pause::Forever | Pause::Until(_)) {
+        if let Some(live) = &observed.control_plane {
+            plan.stage([(control_plane(cluster, &inside), Some(live))]);
+        }
+        return plan;
+    }
     plan.stage([(control_plane_namespace_document(cluster, &inside), observed.control_plane_namespace.as_ref())]);
     plan.stages.push(copies(observed, &inside));
     plan.stage([
@@ -250,7 +257,7 @@ mod tests {
     }
 
     fn planned(observed: &Observed, kind: &str) -> Option<Value> {
-        plan(observed).stages.into_iter().flatten().find(|document| document["kind"] == kind)
+        plan(observed, Pause::Active).stages.into_iter().flatten().find(|document| document["kind"] == kind)
     }
 
     #[test]
@@ -274,10 +281,21 @@ mod tests {
     }
 
     #[test]
+    fn a_paused_cluster_only_hands_on_that_it_is_paused() {
+        let mut observed = observed();
+        assert!(plan(&observed, Pause::Forever).stages.is_empty());
+        observed.control_plane = planned(&observed, "HostedControlPlane");
+        observed.cluster["spec"]["pausedUntil"] = json!("true");
+        let documents: Vec<Value> = plan(&observed, Pause::Forever).stages.into_iter().flatten().collect();
+        assert_eq!(documents.len(), 1);
+        assert_eq!(documents[0]["spec"]["pausedUntil"], "true");
+    }
+
+    #[test]
     fn nothing_is_made_while_what_is_going_is_not_gone() {
         let mut observed = observed();
         observed.control_plane_namespace = Some(json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}}));
-        let plan = plan(&observed);
+        let plan = plan(&observed, Pause::Active);
         assert!(plan.stages.is_empty());
         assert!(plan.waiting.is_some_and(|waiting| waiting.contains("clusters-demo")));
     }

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::dereference::{Observed, Referenced};
 use crate::condition::Condition;
-use crate::object::Kind;
+use crate::names::SEALED_BY;
+use crate::object::{Kind, annotation};
 use crate::publishing::Publishing;
 
 /// Whether the reconcile may go on, and what to report either way.
@@ -22,7 +23,8 @@ pub(crate) fn validate(observed: &Observed, version: &str) -> Verdict {
     let spec = &observed.cluster["spec"];
     let mut conditions = Vec::new();
     let mut blocked = None;
-    let problems = configuration_problems(spec);
+    let mut problems = configuration_problems(spec);
+    problems.extend(other_key(observed));
     if problems.is_empty() {
         conditions.push(Condition::good("ValidConfiguration", "Configuration passes validation"));
     } else {
@@ -74,6 +76,26 @@ fn missing_reference(observed: &Observed) -> Option<(&'static str, String)> {
         }
     }
     None
+}
+
+/// What tells one encryption key from another without telling what it is.
+pub(crate) fn key_fingerprint(observed: &Observed) -> Option<String> {
+    let is_key = |referenced: &&Referenced| referenced.reference.field.starts_with("spec.secretEncryption");
+    let secret = observed.references.iter().find(is_key)?.found.as_ref()?;
+    let digest = aws_lc_rs::digest::digest(&aws_lc_rs::digest::SHA256, secret["data"]["key"].as_str()?.as_bytes());
+    let start = digest.as_ref().first_chunk::<8>()?;
+    Some(format!("{:016x}", u64::from_be_bytes(*start)))
+}
+
+/// A key that is not the one that the data are sealed with would make them unreadable.
+fn other_key(observed: &Observed) -> Option<String> {
+    let sealed_by = annotation(&observed.cluster, SEALED_BY);
+    let fingerprint = key_fingerprint(observed)?;
+    (!sealed_by.is_empty() && sealed_by != fingerprint).then(|| {
+        "spec.secretEncryption.aescbc.activeKey names another key than the one that Secrets are sealed with; the embedded \
+         runtime cannot change keys, so name the earlier one again"
+            .to_owned()
+    })
 }
 
 /// Networks that overlap, addresses inside networks, and endpoints that cannot be published.

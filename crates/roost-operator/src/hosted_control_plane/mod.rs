@@ -181,7 +181,8 @@ async fn remove<R: Runtime>(context: &Arc<Context<R>>, observed: &Observed) -> R
     let is_over = observed.cluster.as_ref().is_none_or(is_deleting);
     if is_over && let Some(id) = observed.plane["spec"]["clusterID"].as_str().and_then(|id| id.parse::<PlaneId>().ok())
     {
-        context.runtime.remove(&id).await.map_err(|error| ReconcileError::Refused(words(&error)))?;
+        let namespace = observed.plane["metadata"]["namespace"].as_str().unwrap_or_default();
+        context.runtime.remove(&id, namespace).await.map_err(|error| ReconcileError::Refused(words(&error)))?;
     }
     let rest: Vec<&str> = finalizers(&observed.plane).filter(|&finalizer| finalizer != FINALIZER).collect();
     let change =

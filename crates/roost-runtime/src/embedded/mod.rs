@@ -41,10 +41,12 @@ pub struct EmbeddedRuntime {
 }
 
 /// One plane's place. The lock is held while it is started, changed or stopped, so that these never overlap.
+#[derive(Default)]
 struct Slot {
     state: tokio::sync::Mutex<Option<Running>>,
     /// What readers see without waiting.
     tenant: Mutex<Option<Arc<Tenant>>>,
+    namespace: Mutex<Option<String>>,
 }
 
 struct Running {
@@ -174,12 +176,7 @@ impl Runtime for EmbeddedRuntime {
     }
 
     async fn ensure(&self, plane: Plane) -> Result<(), RuntimeError> {
-        let slot = Arc::clone(
-            self.planes
-                .write()
-                .entry(plane.id.clone())
-                .or_insert_with(|| Arc::new(Slot { state: tokio::sync::Mutex::new(None), tenant: Mutex::new(None) })),
-        );
+        let slot = Arc::clone(self.planes.write().entry(plane.id.clone()).or_default());
         let mut state = slot.state.lock().await;
         if let Some(running) = state.as_ref()
             && running.plane.namespace != plane.namespace
@@ -198,13 +195,19 @@ impl Runtime for EmbeddedRuntime {
             }
         };
         self.publish_names(&plane);
+        *slot.namespace.lock() = Some(plane.namespace.clone());
         let current = slot.tenant.lock().clone();
         let outcome = match current {
             Some(_) if plane.parked => {
                 self.park(&slot, &plane.id);
                 Ok(())
             }
-            Some(tenant) => tenant.update(&plane),
+            Some(tenant) => tenant.update(&plane).map(|changed| {
+                if changed {
+                    // What the controllers inside have published of the keys is looked at again.
+                    self.engine.add(Arc::clone(&tenant.host.cluster));
+                }
+            }),
             None if plane.parked => Ok(()),
             None => self.start(&slot, &plane).await.map(drop),
         };
@@ -227,10 +230,13 @@ impl Runtime for EmbeddedRuntime {
         }
     }
 
-    async fn remove(&self, id: &PlaneId) -> Result<(), RuntimeError> {
+    async fn remove(&self, id: &PlaneId, namespace: &str) -> Result<(), RuntimeError> {
         let slot = self.slot(id);
         if let Some(slot) = &slot {
             let mut state = slot.state.lock().await;
+            if state.as_ref().is_some_and(|running| running.plane.namespace != namespace) {
+                return Ok(());
+            }
             self.names.write().retain(|_, named| named != id);
             self.park(slot, id);
             if let Some(running) = state.take() {
@@ -248,6 +254,10 @@ impl Runtime for EmbeddedRuntime {
         planes.sort_unstable();
         planes.dedup();
         planes
+    }
+
+    fn namespace(&self, id: &PlaneId) -> Option<String> {
+        self.slot(id)?.namespace.lock().clone()
     }
 
     fn client(&self, id: &PlaneId) -> Option<kube::Client> {

@@ -39,17 +39,17 @@ impl Tenant {
         Ok(Tenant { host: Host { cluster, tls }, certificate, keys: Mutex::new(plane.keys.clone()) })
     }
 
-    /// Takes over other keys, without a connection being dropped.
-    pub(super) fn update(&self, plane: &Plane) -> Result<(), RuntimeError> {
+    /// Takes over other keys, without a connection being dropped. True when they were others.
+    pub(super) fn update(&self, plane: &Plane) -> Result<bool, RuntimeError> {
         let mut keys = self.keys.lock();
         if *keys == plane.keys {
-            return Ok(());
+            return Ok(false);
         }
         let (chain, key) = serving(&plane.keys)?;
         self.host.cluster.set_identity(identity(&plane.keys)?);
         self.certificate.replace(chain, key).map_err(RuntimeError::Tls)?;
         keys.clone_from(&plane.keys);
-        Ok(())
+        Ok(true)
     }
 
     /// Asks the API itself.
