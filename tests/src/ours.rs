@@ -21,11 +21,20 @@ pub fn binary() -> Result<PathBuf, AssetError> {
     if path.is_file() { Ok(path) } else { Err(AssetError::Missing { name: "hcp".to_owned(), path }) }
 }
 
-/// Starts `hcp up` and waits until it is ready.
+/// Starts the engine of `hcp up` alone, as it is compared with a stock API server, and waits until it is ready.
 pub async fn start(binary: &Path) -> Result<Plane, PlaneError> {
+    start_with(binary, &["--without-operator"]).await
+}
+
+/// Starts `hcp up` with all that it runs, and waits until its API is ready.
+pub async fn start_whole(binary: &Path) -> Result<Plane, PlaneError> {
+    start_with(binary, &[]).await
+}
+
+async fn start_with(binary: &Path, flags: &[&str]) -> Result<Plane, PlaneError> {
     let directory = tempfile::Builder::new().prefix("roost-ours-").tempdir()?;
     let data = directory.path().join("data");
-    let process = serve(binary, directory.path(), &data, free_port()?)?;
+    let process = up(binary, directory.path(), &data, free_port()?, flags)?;
     let kubeconfig = data.join("admin.kubeconfig");
     let mut plane = Plane { name: "ours".to_owned(), kubeconfig, processes: vec![process], directory: Some(directory) };
     wait_for_kubeconfig(&mut plane).await?;
@@ -33,11 +42,15 @@ pub async fn start(binary: &Path) -> Result<Plane, PlaneError> {
     Ok(plane)
 }
 
-/// Starts `hcp up` on a data directory and a port, without waiting.
+/// Starts the engine of `hcp up` alone on a data directory and a port, without waiting.
 pub fn serve(binary: &Path, logs: &Path, data: &Path, port: u16) -> Result<Process, PlaneError> {
-    let listen = format!("127.0.0.1:{port}");
-    let arguments: [OsString; 6] =
-        ["up".into(), "--without-operator".into(), "--data-dir".into(), data.into(), "--listen".into(), listen.into()];
+    up(binary, logs, data, port, &["--without-operator"])
+}
+
+fn up(binary: &Path, logs: &Path, data: &Path, port: u16, flags: &[&str]) -> Result<Process, PlaneError> {
+    let mut arguments: Vec<OsString> = vec!["up".into(), "--data-dir".into(), data.into(), "--listen".into()];
+    arguments.push(format!("127.0.0.1:{port}").into());
+    arguments.extend(flags.iter().map(OsString::from));
     Ok(Process::start("hcp", binary, arguments, logs)?)
 }
 

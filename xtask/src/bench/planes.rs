@@ -13,7 +13,7 @@ pub(crate) async fn run(arguments: &BenchPlanes) -> Result<(), TaskError> {
     if ran_optimised()? {
         return Ok(());
     }
-    let plane = ours::start(&engine_binary()?).await?;
+    let plane = ours::start_whole(&engine_binary()?).await?;
     let found = measurement::planes(&plane, arguments.singles, arguments.count)
         .await
         .map_err(|error| TaskError::Found(error.to_string()))?;

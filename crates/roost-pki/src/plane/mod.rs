@@ -79,8 +79,6 @@ pub const STAGE_SINCE_ANNOTATION: &str = "pki.roost.internal/stage-since";
 pub const RETIRED_ANNOTATION: &str = "pki.roost.internal/retired-at";
 /// The wish for a rotation that was followed last.
 pub const ROTATED_FOR_ANNOTATION: &str = "pki.roost.internal/rotated-for";
-/// On a hosted cluster: the wish for a rotation, see [`Rotation`].
-pub const ROTATE_ANNOTATION: &str = "pki.roost.internal/rotate";
 
 /// The Secret with what service account tokens are signed with.
 pub const SIGNING_KEY_SECRET: &str = "sa-signing-key";
