@@ -34,13 +34,24 @@ const CONCURRENCY: usize = 16;
 /// How soon a management plane that could not be prepared is tried again.
 const INSTALL_RETRY: Duration = Duration::from_secs(1);
 
+/// Brings the kinds and what else the controllers need to a management plane; false when it refused, which is logged.
+/// Repeating it is cheap.
+pub async fn prepare<R: Runtime>(client: &kube::Client, runtime: &R) -> bool {
+    match install::install(&Objects::new(client.clone()), runtime).await {
+        Ok(()) => true,
+        Err(error) => {
+            tracing::warn!(error = context::words(&error), "the management plane could not be prepared; trying again");
+            false
+        }
+    }
+}
+
 /// Runs all controllers on a management plane until the future is dropped.
 pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front) {
-    let objects = Objects::new(client);
-    while let Err(error) = install::install(&objects, &*runtime).await {
-        tracing::warn!(error = context::words(&error), "the management plane could not be prepared; trying again");
+    while !prepare(&client, &*runtime).await {
         tokio::time::sleep(INSTALL_RETRY).await;
     }
+    let objects = Objects::new(client);
     let queue = Arc::new(Queue::default());
     let context = Arc::new(Context { objects: objects.clone(), runtime, front });
     let passes = {

@@ -116,8 +116,13 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     let front = Front { management: Host { cluster: Arc::clone(&cluster), tls }, runtime: Arc::clone(&runtime) };
     let server = tokio::spawn(serve(front, listener, stopping));
     let published = roost_operator::Front { address: reachable(address.ip()), port: address.port() };
-    let operator = (!arguments.without_operator)
-        .then(|| tokio::spawn(roost_operator::run(cluster.client(), Arc::clone(&runtime), published)));
+    let operator = if arguments.without_operator {
+        None
+    } else {
+        // Whoever reads that it is ready may ask for a hosted cluster at once.
+        roost_operator::prepare(&cluster.client(), &*runtime).await;
+        Some(tokio::spawn(roost_operator::run(cluster.client(), Arc::clone(&runtime), published)))
+    };
     instance.register()?;
     println!(
         "ready in {} ms: {} (kubeconfig {})",
