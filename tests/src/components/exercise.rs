@@ -37,6 +37,14 @@ impl Exercise<'_> {
         };
         let line = "get endpointslices -l kubernetes.io/service-name=web";
         self.kubectl.wait_for("the endpoints of the service", line, three).await?;
+        // It looks every 15 s; what it says of the missing metrics is then said on either plane.
+        let without_metrics = |items: &[Value]| {
+            let conditions = |item: &Value| item.pointer("/status/conditions").and_then(Value::as_array).cloned();
+            items.iter().filter_map(conditions).flatten().any(|condition| {
+                condition["type"] == "ScalingActive" && condition["reason"] == "FailedGetResourceMetric"
+            })
+        };
+        self.kubectl.wait_for("the word of the autoscaler", "get horizontalpodautoscalers", without_metrics).await?;
         let gadget = r#"{"apiVersion":"example.com/v1","kind":"Gadget","metadata":{"name":"gadget"}}"#;
         self.kubectl.with_input("create -f -", gadget).await?;
         Ok(())
