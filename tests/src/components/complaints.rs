@@ -28,6 +28,8 @@ const RACES: &[&str] = &[
     // An object was deleted while a controller worked on it; the engine collects garbage too, and either may be first.
     r"(?i)(sync|requeuing|recheck|tracking status|removeOrphanFinalizer).* not found",
     r"has just been deleted at",
+    // A controller tells of an object in a namespace that is gone by then; the engine ends namespaces in a moment.
+    r#"Server rejected event.*namespaces \\"passing\\" not found"#,
     // The engine publishes the bundle too, and either of the two may be first.
     r#"configmaps \\"kube-root-ca.crt\\" already exists"#,
     // A claim is looked at before its volume.
