@@ -92,6 +92,8 @@ pub async fn planes(plane: &Plane, singles: usize, count: usize) -> Result<Plane
     make(&client, &many).await?;
     seen.all(&many).await?;
     let created = start.elapsed();
+    // What follows availability, such as the objects inside that tell of it, is not idleness.
+    tokio::time::sleep(IDLE).await;
     let idle = usage_over(plane, IDLE).await;
     let start = Instant::now();
     remove(&client, &many).await?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::stream::{self, StreamExt as _};
 use jiff::Timestamp;
 use roost_object::{Status, Value};
 use roost_store::{Collection, ListQuery};
@@ -18,6 +19,9 @@ use crate::inside::{Inside, Task};
 use crate::options::{DeleteOptions, Propagation};
 use crate::resource::Resource;
 use crate::write::{self, CONTROLLERS, Target, finalizers, metadata_text};
+
+/// Deletes of one namespace that are under way at the same time: they share syncs of the disk.
+const CONCURRENT_DELETES: usize = 16;
 
 /// What is left in a namespace that is going.
 #[derive(Default)]
@@ -92,10 +96,18 @@ async fn delete_all(cluster: &Arc<Cluster>, namespace: &Value, collection: &Coll
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
     let (mut left, mut held, mut patience) = (0, false, 0);
     let mut failure = None;
-    for entry in &page.entries {
-        let (namespace, name) = split(&resource, &entry.name);
-        let target = Target { call: &call, resource: &resource, namespace, name, subresource: "" };
-        match write::delete(target, &options).await {
+    let deletions: Vec<_> = page
+        .entries
+        .iter()
+        .map(|entry| {
+            let (namespace, name) = split(&resource, &entry.name);
+            let target = Target { call: &call, resource: &resource, namespace, name, subresource: "" };
+            write::delete(target, &options)
+        })
+        .collect();
+    let mut outcomes = stream::iter(deletions).buffered(CONCURRENT_DELETES);
+    while let Some(outcome) = outcomes.next().await {
+        match outcome {
             Ok(deletion) if deletion.immediate => {}
             Ok(deletion) => {
                 left += 1;
