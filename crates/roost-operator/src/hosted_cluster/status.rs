@@ -75,7 +75,6 @@ pub(crate) fn status(observed: &Observed, verdict: &Verdict, outcome: &Outcome, 
         }
     }
     status.entry("version").or_insert_with(|| first_version(cluster, now));
-    status.insert("payloadArch".to_owned(), json!("AMD64"));
     let name = cluster["metadata"]["name"].as_str().unwrap_or_default();
     for credential in &observed.credentials {
         if credential.original.is_some() {

@@ -34,7 +34,6 @@ pub(crate) fn validate(observed: &Observed, version: &str) -> Verdict {
     }
     conditions.push(Condition::good("SupportedHostedCluster", "HostedCluster is supported by operator configuration"));
     conditions.push(Condition::good("PlatformCredentialsFound", "Required platform credentials are found"));
-    conditions.push(Condition::good("ValidProxyConfiguration", "No proxy CA bundle configured"));
     let missing = missing_reference(observed);
     if let Some((condition_reason, message)) = missing {
         conditions.push(Condition::bad("ValidReleaseImage", condition_reason, message.clone()));

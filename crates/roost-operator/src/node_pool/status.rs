@@ -39,9 +39,6 @@ fn conditions(pool: &Value, cluster: Option<&Value>, now: Timestamp) -> Vec<Cond
     conditions.extend([
         Condition::good("UpdateManagementEnabled", ""),
         Condition::good("ValidReleaseImage", format!("Using release image: {image}")),
-        Condition::good("ValidArchPlatform", ""),
-        Condition::good("SupportedVersionSkew", "Release image version is valid"),
-        Condition::good("ValidMachineConfig", ""),
         Condition::bad("UpdatingConfig", "AsExpected", ""),
         Condition::bad("UpdatingVersion", "AsExpected", ""),
         if spec["management"]["autoRepair"] == true {
