@@ -19,10 +19,10 @@ use std::process::ExitCode;
 use arguments::{Arguments, Command};
 use flavour::Flavour;
 
-/// Objects are made by many threads and freed by the store's writer, which costs the system's allocator locks: with 64
-/// clients an update took a quarter more of the processor (`docs/performance.md`).
+/// With the system's allocator an update by 64 clients took a quarter more of the processor, and this one gives memory
+/// back while nothing happens (`docs/performance.md`). Its settings are in `.cargo/config.toml`.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let flavour = Flavour::of(std::env::args_os().next().as_deref());
