@@ -38,6 +38,7 @@ const PURE: &[&str] = &[
     "roost-schema",
     "roost-merge",
     "roost-tables",
+    "roost-ignition",
     "roost-pki",
     "roost-api",
     "roost-kinds",

@@ -1,0 +1,1 @@
+//! Each rule, broken once.
