@@ -4,6 +4,7 @@
 //! are pure, *apply* writes, *status* says how it is. What is read and written goes through a Kubernetes client and
 //! nothing else, so the same controllers run on the embedded engine and on any Kubernetes.
 
+mod approver;
 mod condition;
 mod context;
 mod hosted_cluster;

@@ -4,7 +4,8 @@ use std::fmt;
 
 use rustls_pki_types::pem::SectionKind;
 use x509_parser::certification_request::X509CertificationRequest;
-use x509_parser::extensions::ParsedExtension;
+use x509_parser::cri_attributes::ParsedCriAttribute;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::prelude::FromDer as _;
 
 use crate::certificate::alternative_names_extension;
@@ -23,6 +24,7 @@ pub struct CertificateRequest {
     subject: Subject,
     alternative_names: Vec<AlternativeName>,
     public_key: Vec<u8>,
+    is_plain: bool,
 }
 
 impl fmt::Debug for CertificateRequest {
@@ -59,6 +61,7 @@ impl CertificateRequest {
             subject: Subject::read(&info.subject)?,
             alternative_names,
             public_key: info.subject_pki.raw.to_vec(),
+            is_plain: is_plain(&parsed),
         })
     }
 
@@ -111,6 +114,51 @@ impl CertificateRequest {
     pub fn public_key_der(&self) -> &[u8] {
         &self.public_key
     }
+
+    /// Whether the request says nothing but one common name, organizations, and at most one list of alternative names
+    /// of kinds that are known. Such a request means the same to every reader; of others, one reader may take the
+    /// first value and another the last.
+    pub fn is_plain(&self) -> bool {
+        self.is_plain
+    }
+}
+
+fn is_plain(parsed: &X509CertificationRequest<'_>) -> bool {
+    let info = &parsed.certification_request_info;
+    let (mut common_names, mut others) = (0, 0);
+    for attribute in info.subject.iter_attributes() {
+        let numbers: Vec<u64> = attribute.attr_type().iter().map(Iterator::collect).unwrap_or_default();
+        match *numbers {
+            [2, 5, 4, 3] => common_names += 1,
+            [2, 5, 4, 10] => {}
+            _ => others += 1,
+        }
+    }
+    if common_names != 1 || others != 0 {
+        return false;
+    }
+    match info.attributes() {
+        [] => true,
+        [attribute] => {
+            let ParsedCriAttribute::ExtensionRequest(request) = attribute.parsed_attribute() else { return false };
+            match &*request.extensions {
+                [] => true,
+                [extension] => match extension.parsed_extension() {
+                    ParsedExtension::SubjectAlternativeName(names) => names.general_names.iter().all(is_known),
+                    _ => false,
+                },
+                _ => false,
+            }
+        }
+        _ => false,
+    }
+}
+
+fn is_known(name: &GeneralName<'_>) -> bool {
+    matches!(
+        name,
+        GeneralName::DNSName(_) | GeneralName::IPAddress(_) | GeneralName::RFC822Name(_) | GeneralName::URI(_)
+    )
 }
 
 #[cfg(test)]
@@ -143,6 +191,32 @@ mod tests {
         assert_eq!(CertificateRequest::from_pem(&request.to_pem()).unwrap(), request);
         let bare = CertificateRequest::new(&Subject::new("me", ["us"]), &[], &key).unwrap();
         assert!(bare.alternative_names().is_empty());
+    }
+
+    #[test]
+    fn only_what_means_the_same_to_every_reader_is_plain() {
+        use rcgen::{CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, SanType};
+        let read = |change: &dyn Fn(&mut CertificateParams)| {
+            let mut parameters = CertificateParams::new(["node-1".to_owned()]).unwrap();
+            parameters.distinguished_name = DistinguishedName::new();
+            parameters.distinguished_name.push(DnType::OrganizationName, "system:nodes");
+            parameters.distinguished_name.push(DnType::CommonName, "system:node:node-1");
+            change(&mut parameters);
+            let key = rcgen::KeyPair::generate().unwrap();
+            let request = parameters.serialize_request(&key).unwrap();
+            CertificateRequest::from_der(request.der()).unwrap().is_plain()
+        };
+        assert!(read(&|_| {}));
+        assert!(!read(&|parameters| parameters.distinguished_name.push(DnType::OrganizationalUnitName, "x")));
+        assert!(!read(&|parameters| parameters.extended_key_usages.push(ExtendedKeyUsagePurpose::ServerAuth)));
+        assert!(!read(&|parameters| {
+            parameters.subject_alt_names.push(SanType::OtherName((vec![1, 2, 3], "x".to_owned().into())));
+        }));
+        let key = PrivateKey::generate().unwrap();
+        let ours = CertificateRequest::new(&Subject::new("a", ["b", "c"]), &[AlternativeName::host("::1")], &key);
+        assert!(ours.unwrap().is_plain());
+        let nameless = CertificateRequest::new(&Subject::new("", ["b"]), &[], &key);
+        assert!(!nameless.unwrap().is_plain());
     }
 
     #[test]
