@@ -22,6 +22,9 @@ use crate::write::{self, CONTROLLERS, Target, finalizers, metadata_text};
 
 /// Deletes of one namespace that are under way at the same time: they share syncs of the disk.
 const CONCURRENT_DELETES: usize = 16;
+/// How much longer than its own grace a pod may take before that is worth telling. Whoever runs it says that it ended
+/// and removes it a moment later, and a stock controller that is told of it in between takes that for a failure.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What is left in a namespace that is going.
 #[derive(Default)]
@@ -94,7 +97,8 @@ async fn delete_all(cluster: &Arc<Cluster>, namespace: &Value, collection: &Coll
     let Ok(page) = cluster.store.list(collection, query) else { return };
     let call = Call::internal(cluster);
     let options = DeleteOptions { propagation: Some(Propagation::Background), ..DeleteOptions::default() };
-    let (mut left, mut held, mut patience) = (0, false, 0);
+    let now = Timestamp::now();
+    let (mut left, mut held, mut patience) = (0, false, Duration::ZERO);
     let mut failure = None;
     let deletions: Vec<_> = page
         .entries
@@ -111,7 +115,7 @@ async fn delete_all(cluster: &Arc<Cluster>, namespace: &Value, collection: &Coll
             Ok(deletion) if deletion.immediate => {}
             Ok(deletion) => {
                 left += 1;
-                patience = patience.max(grace(&resource, &deletion.object));
+                patience = patience.max(grace(&resource, &deletion.object, now));
                 for finalizer in finalizers(&deletion.object) {
                     held = true;
                     *remains.finalizers.entry(finalizer.to_owned()).or_default() += 1;
@@ -130,41 +134,45 @@ async fn delete_all(cluster: &Arc<Cluster>, namespace: &Value, collection: &Coll
     }
     remains.resources.insert(format!("{}.{}", resource.plural, resource.group), left);
     if failure.is_none() && !held {
-        let since = clock::parse(metadata_text(namespace, "deletionTimestamp"));
-        let waited = since.map_or(patience, |since| Timestamp::now().duration_since(since).as_secs());
-        if waited >= patience {
+        if patience.is_zero() {
             let (group, version, plural) = (&resource.group, &resource.version, &resource.plural);
             failure = Some(format!(
                 "unexpected items still remain in namespace: {name} for gvr: {group}/{version}, Resource={plural}"
             ));
         } else {
-            remains.patience = Some(Duration::from_secs((patience - waited).unsigned_abs()));
+            remains.patience = Some(patience);
         }
     }
     remains.failures.extend(failure);
 }
 
-/// How long an object may take to end by itself: only pods do.
-fn grace(resource: &Resource, object: &Value) -> i64 {
-    let ended = matches!(object["status"]["phase"].as_str(), Some("Succeeded" | "Failed"));
-    if !resource.is("", "pods") || ended {
-        return 0;
-    }
-    object["spec"]["terminationGracePeriodSeconds"].as_i64().unwrap_or(0)
+/// How long an object may still take to end by itself: only pods do.
+fn grace(resource: &Resource, object: &Value, now: Timestamp) -> Duration {
+    let until = clock::parse(metadata_text(object, "deletionTimestamp")).filter(|_| resource.is("", "pods"));
+    let left = until.map(|until| Duration::try_from((until + PATIENCE).duration_since(now)).unwrap_or_default());
+    left.unwrap_or_default()
 }
 
-/// Writes what is left into the namespace's conditions.
+/// Writes what is left into the namespace's conditions. As long as pods merely take their time, only what turned is
+/// written, not every count on the way.
 async fn report(cluster: &Arc<Cluster>, name: &str, remains: &Remains) -> Result<(), Status> {
     let now = clock::now_text();
     let conditions = conditions(remains);
     let transform = |live: &Value| {
         let mut next = live.clone();
         for (kind, status, reason, message) in &conditions {
-            crate::after::set_condition(&mut next, kind, status, reason, message, &now);
+            if remains.patience.is_none() || !has_condition(live, kind, status, reason) {
+                crate::after::set_condition(&mut next, kind, status, reason, message, &now);
+            }
         }
         Ok(next)
     };
     edit::change(cluster, Object::of_cluster("", "namespaces", name), "status", CONTROLLERS, &transform).await
+}
+
+fn has_condition(object: &Value, kind: &str, status: &str, reason: &str) -> bool {
+    let mut conditions = object["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.any(|live| live["type"] == kind && live["status"] == status && live["reason"] == reason)
 }
 
 /// The conditions of a namespace that is going: type, status, reason and message.
@@ -223,6 +231,19 @@ fn conditions(remains: &Remains) -> [(&'static str, &'static str, &'static str, 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pods_may_take_their_grace_and_a_little_more() {
+        let now: Timestamp = "2026-01-01T00:00:00Z".parse().expect("a time");
+        let left = |plural, deleted: &str| {
+            let resource = Resource::built_in("", "v1", plural).expect("a built-in resource");
+            grace(resource, &json!({"metadata": {"deletionTimestamp": deleted}}), now).as_secs()
+        };
+        assert_eq!(left("pods", "2026-01-01T00:00:30Z"), 35);
+        assert_eq!(left("pods", "2025-12-31T23:59:57Z"), 2);
+        assert_eq!(left("pods", "2025-12-31T23:59:00Z"), 0);
+        assert_eq!(left("configmaps", "2026-01-01T00:00:30Z"), 0);
+    }
 
     #[test]
     fn a_namespace_says_what_it_waits_for() {
