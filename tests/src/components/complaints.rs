@@ -41,7 +41,7 @@ const RACES: &[&str] = &[
     "Failed to get node when trying to set owner ref to the node lease",
     "Failed to initialize CSINode: .*nodes .*not found",
     // A definition was deleted between a controller's look at what is served, every 30 s, and its first list.
-    r#"Failed to watch.*the server could not find the requested resource.*PartialObjectMetadata"#,
+    r"Failed to watch.*the server could not find the requested resource.*PartialObjectMetadata",
     // The kubelet has not measured a new pod yet; no server has a part in it.
     "RecentStats: unable to find data in memory cache",
     // Between the kubelet and containerd, which speak gRPC; the API does not.
