@@ -94,13 +94,16 @@ struct DroppedTenant {
     tenant: Box<str>,
     revision: Revision,
     collections: BTreeMap<Collection, Contents>,
+    /// What its objects cost, which counts as history from then on.
+    bytes: u64,
 }
 
 /// What is no longer needed, to be dropped after the lock is released: freeing it takes longer than removing it.
 #[must_use = "it is dropped after the lock is released"]
+#[derive(Default)]
 pub(crate) struct Garbage {
-    _events: Vec<Arc<Event>>,
-    _tenants: Vec<DroppedTenant>,
+    events: Vec<Arc<Event>>,
+    tenants: Vec<DroppedTenant>,
 }
 
 /// Everything readers see, under one lock.
@@ -111,7 +114,7 @@ pub(crate) struct State {
     /// The newest revision whose event is no longer in `log`, or the revision the store began at.
     pub(crate) compacted: Revision,
     /// Tenants that were dropped after the compaction mark, in order.
-    dropped: Vec<DroppedTenant>,
+    dropped: VecDeque<DroppedTenant>,
     ages: VecDeque<Age>,
     history_bytes: u64,
     object_bytes: u64,
@@ -130,7 +133,7 @@ impl State {
             tenants: HashMap::new(),
             log: VecDeque::new(),
             compacted: revision,
-            dropped: Vec::new(),
+            dropped: VecDeque::new(),
             ages: VecDeque::new(),
             history_bytes: 0,
             object_bytes: 0,
@@ -222,24 +225,24 @@ impl State {
             }
             self.ages.pop_front();
         }
-        let mut removed = Vec::new();
-        while removed.len() < budget && self.log.len() > options.history_min_events {
+        let mut removed = Garbage::default();
+        while removed.events.len() < budget && self.log.len() > options.history_min_events {
             let Some(event) = self.log.front() else { break };
             if event.revision > aged && self.history_bytes <= options.history_max_bytes {
                 break;
             }
-            removed.extend(self.remove_oldest());
+            self.remove_oldest(&mut removed);
         }
-        Garbage { _events: removed, _tenants: self.forget_old_drops() }
+        removed
     }
 
     /// Removes history up to and including a revision, whatever the options say.
     pub(crate) fn trim_to(&mut self, mark: Revision) -> Garbage {
-        let mut removed = Vec::new();
+        let mut removed = Garbage::default();
         while self.log.front().is_some_and(|event| event.revision <= mark) {
-            removed.extend(self.remove_oldest());
+            self.remove_oldest(&mut removed);
         }
-        Garbage { _events: removed, _tenants: self.forget_old_drops() }
+        removed
     }
 
     /// The state at the compaction mark, to be written out while this state goes on.
@@ -296,30 +299,35 @@ impl State {
         if !self.tenants.contains_key(collection.tenant()) {
             self.tenants.insert(collection.tenant().into(), BTreeMap::new());
         }
-        let floor = self.dropped_at(collection.tenant()).unwrap_or(self.compacted);
+        let (dropped, compacted) = (&self.dropped, self.compacted);
         self.tenants
             .get_mut(collection.tenant())
             .expect("the tenant was just made sure of")
             .entry(collection.clone())
-            .or_insert_with(|| Contents { floor, ..Contents::default() })
+            .or_insert_with(|| {
+                let floor = dropped_at(dropped, collection.tenant()).unwrap_or(compacted);
+                Contents { floor, ..Contents::default() }
+            })
     }
 
     fn forget_tenant(&mut self, tenant: &str, revision: Revision) {
         let collections = self.tenants.remove(tenant).unwrap_or_default();
+        let mut bytes = 0;
         for contents in collections.values() {
             self.objects -= contents.index.count() as u64;
-            let bytes: usize = contents.index.all().iter().map(entry_cost).sum();
-            self.object_bytes -= bytes as u64;
+            bytes += contents.index.all().iter().map(entry_cost).sum::<usize>() as u64;
         }
-        self.dropped.push(DroppedTenant { tenant: tenant.into(), revision, collections });
+        self.object_bytes -= bytes;
+        self.history_bytes += bytes;
+        self.dropped.push_back(DroppedTenant { tenant: tenant.into(), revision, collections, bytes });
     }
 
     fn dropped_at(&self, tenant: &str) -> Option<Revision> {
-        self.dropped.iter().rev().find(|dropped| &*dropped.tenant == tenant).map(|dropped| dropped.revision)
+        dropped_at(&self.dropped, tenant)
     }
 
-    fn remove_oldest(&mut self) -> Option<Arc<Event>> {
-        let event = self.log.pop_front()?;
+    fn remove_oldest(&mut self, removed: &mut Garbage) {
+        let Some(event) = self.log.pop_front() else { return };
         self.history_bytes -= event.cost();
         self.compacted = event.revision;
         let contents = self.tenants.get_mut(event.collection.tenant()).and_then(|all| all.get_mut(&event.collection));
@@ -331,12 +339,11 @@ impl State {
             contents.trimmed = event.revision;
             contents.floor = contents.floor.max(event.revision);
         }
-        Some(event)
-    }
-
-    fn forget_old_drops(&mut self) -> Vec<DroppedTenant> {
-        let old = self.dropped.partition_point(|dropped| dropped.revision <= self.compacted);
-        self.dropped.drain(..old).collect()
+        while let Some(dropped) = self.dropped.pop_front_if(|dropped| dropped.revision <= event.revision) {
+            self.history_bytes -= dropped.bytes;
+            removed.tenants.push(dropped);
+        }
+        removed.events.push(event);
     }
 
     fn note_age(&mut self, now: i64) {
@@ -348,4 +355,9 @@ impl State {
             _ => self.ages.push_back(Age { started: now, latest: now, revision: self.revision }),
         }
     }
+}
+
+/// When a tenant was dropped last, as far as that is still known.
+fn dropped_at(dropped: &VecDeque<DroppedTenant>, tenant: &str) -> Option<Revision> {
+    dropped.iter().rev().find(|dropped| &*dropped.tenant == tenant).map(|dropped| dropped.revision)
 }

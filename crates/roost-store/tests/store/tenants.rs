@@ -66,3 +66,14 @@ async fn a_snapshot_from_before_a_drop_still_replays() {
     assert_eq!(format!("{:?}", store.watch_all(8).unwrap().try_next().unwrap()), events);
     assert_eq!(contents(&store, &pods_of("one")), [("3".into(), "2".into())]);
 }
+
+#[tokio::test]
+async fn what_a_dropped_tenant_held_counts_as_history_and_goes_with_it() {
+    let options = Options { history_min_events: 1, history_max_bytes: 10_000, ..Options::default() };
+    let store = Store::memory(options);
+    store.commit(vec![put(&pods_of("one"), "a", &"x".repeat(100_000))]).await.unwrap();
+    store.drop_tenant("one").await.unwrap();
+    assert!(store.size().memory_bytes > 100_000);
+    store.commit(vec![put(&pods_of("two"), "a", "1")]).await.unwrap();
+    assert!(store.size().memory_bytes < 10_000, "{:?}", store.size());
+}
