@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use crate::object::{ObjectError, Objects};
+use crate::pools::Pools;
 
 /// Where the management plane's own listener is reached, for clusters that are published behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,7 @@ pub(crate) struct Context<R> {
     pub(crate) objects: Objects,
     pub(crate) runtime: Arc<R>,
     pub(crate) front: Front,
+    pub(crate) pools: Pools,
 }
 
 /// When to look at an object again, beside when something changes.
@@ -36,6 +38,11 @@ pub(crate) enum Next {
 }
 
 impl Next {
+    /// Whether something is left to do, as after a write that met another.
+    pub(crate) fn after_release(is_released: bool) -> Next {
+        if is_released { Next::Settled } else { Next::After(Duration::ZERO) }
+    }
+
     /// How long to wait; none for a change.
     pub(crate) fn wait(self, now: Timestamp) -> Option<Duration> {
         match self {

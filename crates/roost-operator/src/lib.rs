@@ -15,6 +15,7 @@ mod node_pool;
 mod object;
 mod orphans;
 mod pause;
+mod pools;
 mod publishing;
 mod queue;
 mod watch;
@@ -28,6 +29,7 @@ use roost_runtime::Runtime;
 use context::Context;
 pub use context::Front;
 use object::Objects;
+use pools::Pools;
 use queue::{Controller, Done, Key, Queue};
 
 /// Passes that are under way at the same time.
@@ -54,7 +56,7 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
     }
     let objects = Objects::new(client);
     let queue = Arc::new(Queue::default());
-    let context = Arc::new(Context { objects: objects.clone(), runtime, front });
+    let context = Arc::new(Context { objects: objects.clone(), runtime, front, pools: Pools::default() });
     let passes = {
         let context = Arc::clone(&context);
         Arc::clone(&queue).run(CONCURRENCY, move |key| {
@@ -62,7 +64,7 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
             async move { pass(&context, &key).await }
         })
     };
-    tokio::join!(passes, watch::run(objects, Arc::clone(&queue)), wakes(&context));
+    tokio::join!(passes, watch::run(objects, Arc::clone(&queue), &context.pools), wakes(&context));
 }
 
 /// One pass over one object.

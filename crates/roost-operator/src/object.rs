@@ -229,6 +229,18 @@ impl Objects {
         written.map(to_value).map_err(|error| ObjectError::new("report the status of", object, error))
     }
 
+    /// Takes a finalizer off an object that was just read, so that it can go. False when it changed meanwhile.
+    pub(crate) async fn release(&self, object: &Value, finalizer: &str) -> Result<bool, ObjectError> {
+        let rest: Vec<&str> = finalizers(object).filter(|&present| present != finalizer).collect();
+        let version = &object["metadata"]["resourceVersion"];
+        let change = json!({"metadata": {"finalizers": rest, "resourceVersion": version}});
+        match self.merge(&Reference::of(object), &change).await {
+            Err(error) if error.is_race() => Ok(false),
+            Err(error) => Err(error),
+            Ok(_) => Ok(true),
+        }
+    }
+
     /// Asks for an object's deletion. Nothing happens when it is not there.
     pub(crate) async fn delete(&self, object: &Reference) -> Result<(), ObjectError> {
         match self.api(object.kind, &object.namespace).delete(&object.name, &DeleteParams::background()).await {

@@ -14,25 +14,25 @@ use serde_json::Value;
 use crate::hosted_cluster;
 use crate::names::{CLUSTER, CONTROL_PLANE_LABEL};
 use crate::object::{Kind, Objects};
+use crate::pools::Pools;
 use crate::queue::{Controller, Key, Queue};
 
 /// A user's Secret or ConfigMap: its kind, namespace and name.
 type Material = (Kind, String, String);
 
-/// What the watches remember: which clusters a user's Secret or ConfigMap matters to, and which pools a cluster has.
+/// What the watches remember: which clusters a user's Secret or ConfigMap matters to.
 #[derive(Default)]
 struct Index {
     references: HashMap<Material, HashSet<String>>,
     referring: HashMap<(String, String), Vec<Material>>,
-    pools: HashMap<(String, String), HashSet<String>>,
 }
 
 /// Follows all kinds until the future is dropped.
-pub(crate) async fn run(objects: Objects, queue: Arc<Queue>) {
+pub(crate) async fn run(objects: Objects, queue: Arc<Queue>, known: &Pools) {
     let index = Arc::new(parking_lot::Mutex::new(Index::default()));
     tokio::join!(
-        clusters(&objects, &queue, &index),
-        pools(&objects, &queue, &index),
+        clusters(&objects, &queue, &index, known),
+        pools(&objects, &queue, known),
         follow(&objects, Kind::HostedControlPlane, None, |change| {
             let (namespace, name) = change.identity();
             if change.is_meaningful {
@@ -57,7 +57,7 @@ pub(crate) async fn run(objects: Objects, queue: Arc<Queue>) {
 }
 
 /// HostedClusters are followed whole, for what they name.
-async fn clusters(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<Index>) {
+async fn clusters(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<Index>, known: &Pools) {
     let api: Api<DynamicObject> = Api::all_with(objects.client(), &Kind::HostedCluster.resource());
     let events = watcher::watcher(api, watcher::Config::default()).default_backoff();
     pin_mut!(events);
@@ -70,7 +70,7 @@ async fn clusters(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<I
                 if seen.is_new(&object.metadata) {
                     queue.add(Key::new(Controller::HostedCluster, namespace, name));
                 }
-                for pool in index.lock().pools_of(namespace, name) {
+                for pool in known.known_of(namespace, name) {
                     queue.add(Key::new(Controller::NodePool, namespace, &pool));
                 }
             }
@@ -82,13 +82,13 @@ async fn clusters(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<I
             }
             // Clusters may have gone while nobody watched.
             Event::InitDone => queue.add(Key::new(Controller::Orphans, "", "")),
-            Event::Init => {}
+            Event::Init => seen.clear(),
         }
     }
 }
 
 /// NodePools are followed whole, for the cluster that they name.
-async fn pools(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<Index>) {
+async fn pools(objects: &Objects, queue: &Queue, known: &Pools) {
     let api: Api<DynamicObject> = Api::all_with(objects.client(), &Kind::NodePool.resource());
     let events = watcher::watcher(api, watcher::Config::default()).default_backoff();
     pin_mut!(events);
@@ -97,16 +97,27 @@ async fn pools(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<Inde
         let (object, is_gone) = match event {
             Event::Apply(object) | Event::InitApply(object) => (object, false),
             Event::Delete(object) => (object, true),
-            Event::Init | Event::InitDone => continue,
+            Event::Init => {
+                seen.clear();
+                known.begin();
+                continue;
+            }
+            Event::InitDone => {
+                known.complete();
+                continue;
+            }
         };
         let Some((namespace, name)) = identity(&object.metadata) else { continue };
         let cluster = object.data["spec"]["clusterName"].as_str().unwrap_or_default();
-        index.lock().pool(namespace, cluster, name, is_gone);
         if is_gone {
+            known.remove(namespace, cluster, name);
             seen.forget(&object.metadata);
             queue.add(Key::new(Controller::HostedCluster, namespace, cluster));
-        } else if seen.is_new(&object.metadata) {
-            queue.add(Key::new(Controller::NodePool, namespace, name));
+        } else {
+            known.add(namespace, cluster, name);
+            if seen.is_new(&object.metadata) {
+                queue.add(Key::new(Controller::NodePool, namespace, name));
+            }
         }
     }
 }
@@ -138,7 +149,11 @@ async fn follow(objects: &Objects, kind: Kind, label: Option<&str>, tell: impl F
         let (object, is_gone): (PartialObjectMeta<DynamicObject>, bool) = match event {
             Event::Apply(object) | Event::InitApply(object) => (object, false),
             Event::Delete(object) => (object, true),
-            Event::Init | Event::InitDone => continue,
+            Event::Init => {
+                seen.clear();
+                continue;
+            }
+            Event::InitDone => continue,
         };
         if is_gone {
             seen.forget(&object.metadata);
@@ -178,6 +193,11 @@ impl Seen {
         self.0.insert(place(metadata), hash) != Some(hash)
     }
 
+    /// The watch begins anew: what went meanwhile is not told.
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
     fn forget(&mut self, metadata: &ObjectMeta) {
         self.0.remove(&place(metadata));
     }
@@ -211,25 +231,6 @@ impl Index {
         if !now.is_empty() {
             self.referring.insert(place, now);
         }
-    }
-
-    fn pool(&mut self, namespace: &str, cluster: &str, pool: &str, is_gone: bool) {
-        let place = (namespace.to_owned(), cluster.to_owned());
-        if is_gone {
-            if let Some(pools) = self.pools.get_mut(&place) {
-                pools.remove(pool);
-                if pools.is_empty() {
-                    self.pools.remove(&place);
-                }
-            }
-        } else {
-            self.pools.entry(place).or_default().insert(pool.to_owned());
-        }
-    }
-
-    fn pools_of(&self, namespace: &str, cluster: &str) -> Vec<String> {
-        let pools = self.pools.get(&(namespace.to_owned(), cluster.to_owned()));
-        pools.into_iter().flatten().cloned().collect()
     }
 }
 

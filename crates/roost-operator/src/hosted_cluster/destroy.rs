@@ -1,10 +1,12 @@
 //! A HostedCluster's end: what has to go, in which order, and what is being waited for.
 
+use futures::future::try_join_all;
 use serde_json::Value;
 
 use super::names::control_plane_namespace;
 use crate::names::{CLUSTER, KEEP_NAMESPACE};
 use crate::object::{Kind, ObjectError, Objects, Reference, annotation, finalizers, is_deleting};
+use crate::pools::Pools;
 
 /// What is left of a cluster.
 pub(crate) struct Remains {
@@ -26,22 +28,34 @@ pub(crate) struct Step {
 }
 
 /// Reads what is left of a cluster.
-pub(crate) async fn dereference(objects: &Objects, cluster: &Value) -> Result<Remains, ObjectError> {
+pub(crate) async fn dereference(objects: &Objects, pools: &Pools, cluster: &Value) -> Result<Remains, ObjectError> {
     let (namespace, name) = (text(&cluster["metadata"]["namespace"]), text(&cluster["metadata"]["name"]));
     let inside = control_plane_namespace(namespace, name);
-    let (pools, control_plane, space, managed) = tokio::try_join!(
-        objects.list(Kind::NodePool, namespace),
+    let (node_pools, control_plane, space, managed) = tokio::try_join!(
+        node_pools(objects, pools, namespace, name),
         objects.find(Kind::HostedControlPlane, &inside, name),
         objects.find(Kind::Namespace, "", &inside),
         objects.find(Kind::ManagedCluster, "", name),
     )?;
     let identity = format!("{namespace}/{name}");
     Ok(Remains {
-        node_pools: pools.into_iter().filter(|pool| pool["spec"]["clusterName"] == name).collect(),
+        node_pools,
         control_plane,
         namespace: space.filter(|space| annotation(space, CLUSTER) == identity),
         managed_cluster: managed.filter(|managed| annotation(managed, CLUSTER) == identity),
     })
+}
+
+/// The NodePools of a cluster: those that the watch told of, or all are read while it has not told of all.
+async fn node_pools(objects: &Objects, pools: &Pools, namespace: &str, name: &str) -> Result<Vec<Value>, ObjectError> {
+    let found = match pools.all_of(namespace, name) {
+        Some(names) => {
+            let reads = names.iter().map(|pool| objects.find(Kind::NodePool, namespace, pool));
+            try_join_all(reads).await?.into_iter().flatten().collect()
+        }
+        None => objects.list(Kind::NodePool, namespace).await?,
+    };
+    Ok(found.into_iter().filter(|pool| pool["spec"]["clusterName"] == name).collect())
 }
 
 /// The next step; none when nothing is left but the data.

@@ -138,7 +138,7 @@ async fn remove<R: Runtime>(context: &Arc<Context<R>>, cluster: &Value) -> Resul
     }
     let objects = &context.objects;
     let reference = Reference::of(cluster);
-    let remains = destroy::dereference(objects, cluster).await?;
+    let remains = destroy::dereference(objects, &context.pools, cluster).await?;
     if let Some(step) = destroy::plan(cluster, &remains) {
         report(context, cluster, step.reason, &step.message).await?;
         for object in &step.delete {
@@ -154,13 +154,7 @@ async fn remove<R: Runtime>(context: &Arc<Context<R>>, cluster: &Value) -> Resul
         report(context, cluster, "WaitingForData", &problem).await?;
         return Err(ReconcileError::Refused(problem));
     }
-    let rest: Vec<&str> = finalizers(cluster).filter(|&finalizer| finalizer != FINALIZER).collect();
-    let change = json!({"metadata": {"finalizers": rest, "resourceVersion": cluster["metadata"]["resourceVersion"]}});
-    match objects.merge(&reference, &change).await {
-        Err(error) if !error.is_race() => Err(error.into()),
-        Err(_) => Ok(Next::After(Duration::ZERO)),
-        Ok(_) => Ok(Next::Settled),
-    }
+    Ok(Next::after_release(objects.release(cluster, FINALIZER).await?))
 }
 
 /// Says on the object what its deletion waits for.

@@ -11,34 +11,28 @@ pub(crate) const API_SERVICE: &str = "kube-apiserver";
 /// A HostedControlPlane and what is around it, as they are now.
 pub(crate) struct Observed {
     pub(crate) plane: Value,
-    /// The HostedCluster that it belongs to.
-    pub(crate) cluster: Option<Value>,
     pub(crate) secrets: Vec<Value>,
     pub(crate) config_maps: Vec<Value>,
     pub(crate) service: Option<Value>,
     pub(crate) components: Vec<Value>,
 }
 
-/// Reads a HostedControlPlane and its surroundings; none when it is gone.
-pub(crate) async fn dereference(
-    objects: &Objects,
-    namespace: &str,
-    name: &str,
-) -> Result<Option<Observed>, ObjectError> {
-    let Some(plane) = objects.find(Kind::HostedControlPlane, namespace, name).await? else { return Ok(None) };
-    let owner = annotation(&plane, CLUSTER).split_once('/').map(|(space, name)| (space.to_owned(), name.to_owned()));
-    let cluster = async {
-        match &owner {
-            Some((space, name)) => objects.find(Kind::HostedCluster, space, name).await,
-            None => Ok(None),
-        }
-    };
-    let (cluster, secrets, config_maps, service, components) = tokio::try_join!(
-        cluster,
+/// Reads what is around a HostedControlPlane.
+pub(crate) async fn dereference(objects: &Objects, plane: Value) -> Result<Observed, ObjectError> {
+    let namespace = plane["metadata"]["namespace"].as_str().unwrap_or_default();
+    let (secrets, config_maps, service, components) = tokio::try_join!(
         objects.list(Kind::Secret, namespace),
         objects.list(Kind::ConfigMap, namespace),
         objects.find(Kind::Service, namespace, API_SERVICE),
         objects.list(Kind::ControlPlaneComponent, namespace),
     )?;
-    Ok(Some(Observed { plane, cluster, secrets, config_maps, service, components }))
+    Ok(Observed { plane, secrets, config_maps, service, components })
+}
+
+/// The HostedCluster that a HostedControlPlane belongs to.
+pub(crate) async fn cluster_of(objects: &Objects, plane: &Value) -> Result<Option<Value>, ObjectError> {
+    match annotation(plane, CLUSTER).split_once('/') {
+        Some((space, name)) => objects.find(Kind::HostedCluster, space, name).await,
+        None => Ok(None),
+    }
 }

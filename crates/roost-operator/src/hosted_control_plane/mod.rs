@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use roost_runtime::{Health, Plane, PlaneId, Runtime};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use dereference::Observed;
 use status::Pass;
@@ -40,12 +40,13 @@ pub(crate) async fn reconcile<R: Runtime>(
     name: &str,
 ) -> Result<Next, ReconcileError> {
     let objects = &context.objects;
-    let Some(mut observed) = dereference::dereference(objects, namespace, name).await? else {
+    let Some(plane) = objects.find(Kind::HostedControlPlane, namespace, name).await? else {
         return Ok(Next::Settled);
     };
-    if is_deleting(&observed.plane) {
-        return remove(context, &observed).await;
+    if is_deleting(&plane) {
+        return remove(context, &plane).await;
     }
+    let mut observed = dereference::dereference(objects, plane).await?;
     let now = Timestamp::now();
     let reference = Reference::new(Kind::HostedControlPlane, namespace, name);
     match Pause::of(observed.plane["spec"]["pausedUntil"].as_str(), now) {
@@ -174,22 +175,14 @@ fn sooner(renewal: Timestamp, now: Timestamp) -> Next {
 }
 
 /// Lets a plane go. Its data go with the cluster; one that was merely removed by hand comes back with them.
-async fn remove<R: Runtime>(context: &Arc<Context<R>>, observed: &Observed) -> Result<Next, ReconcileError> {
-    if !has_finalizer(&observed.plane, FINALIZER) {
+async fn remove<R: Runtime>(context: &Arc<Context<R>>, plane: &Value) -> Result<Next, ReconcileError> {
+    if !has_finalizer(plane, FINALIZER) {
         return Ok(Next::Settled);
     }
-    let is_over = observed.cluster.as_ref().is_none_or(is_deleting);
-    if is_over && let Some(id) = observed.plane["spec"]["clusterID"].as_str().and_then(|id| id.parse::<PlaneId>().ok())
-    {
-        let namespace = observed.plane["metadata"]["namespace"].as_str().unwrap_or_default();
+    let is_over = dereference::cluster_of(&context.objects, plane).await?.as_ref().is_none_or(is_deleting);
+    if is_over && let Some(id) = plane["spec"]["clusterID"].as_str().and_then(|id| id.parse::<PlaneId>().ok()) {
+        let namespace = plane["metadata"]["namespace"].as_str().unwrap_or_default();
         context.runtime.remove(&id, namespace).await.map_err(|error| ReconcileError::Refused(words(&error)))?;
     }
-    let rest: Vec<&str> = finalizers(&observed.plane).filter(|&finalizer| finalizer != FINALIZER).collect();
-    let change =
-        json!({"metadata": {"finalizers": rest, "resourceVersion": observed.plane["metadata"]["resourceVersion"]}});
-    match context.objects.merge(&Reference::of(&observed.plane), &change).await {
-        Err(error) if !error.is_race() => Err(error.into()),
-        Err(_) => Ok(Next::After(Duration::ZERO)),
-        Ok(_) => Ok(Next::Settled),
-    }
+    Ok(Next::after_release(context.objects.release(plane, FINALIZER).await?))
 }
