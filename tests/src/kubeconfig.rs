@@ -45,8 +45,13 @@ impl Kubeconfig {
     pub fn read(path: &Path) -> Result<Self, KubeconfigError> {
         let text =
             std::fs::read_to_string(path).map_err(|source| KubeconfigError::File { path: path.to_owned(), source })?;
+        Self::parse(&text, path)
+    }
+
+    /// Reads the current context of a text; the path is for what is wrong with it.
+    pub fn parse(text: &str, path: &Path) -> Result<Self, KubeconfigError> {
         let wrong = |reason: &str| KubeconfigError::Content { path: path.to_owned(), reason: reason.to_owned() };
-        let document: Value = serde_saphyr::from_str(&text).map_err(|error| wrong(&error.to_string()))?;
+        let document: Value = serde_saphyr::from_str(text).map_err(|error| wrong(&error.to_string()))?;
         let current = document["current-context"].as_str().ok_or_else(|| wrong("no current-context"))?;
         let context = named(&document, "contexts", current, "context").ok_or_else(|| wrong("no such context"))?;
         let cluster = context["cluster"].as_str().and_then(|name| named(&document, "clusters", name, "cluster"));

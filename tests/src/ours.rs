@@ -42,6 +42,21 @@ async fn start_with(binary: &Path, flags: &[&str]) -> Result<Plane, PlaneError> 
     Ok(plane)
 }
 
+/// Kills `hcp up` and starts it again on the same data and port; returns how long it took to be ready.
+pub async fn restart(plane: &mut Plane, binary: &Path) -> Result<Duration, PlaneError> {
+    let server = crate::kubeconfig::Kubeconfig::read(&plane.kubeconfig)?.server;
+    let port = server.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+    let (Some(port), Some(directory)) = (port, &plane.directory) else {
+        return Err(std::io::Error::other("only a plane of our own can be started again").into());
+    };
+    let (logs, data) = (directory.path().to_owned(), directory.path().join("data"));
+    plane.processes.clear();
+    let start = Instant::now();
+    plane.processes.push(up(binary, &logs, &data, port, &[])?);
+    plane.wait_until_ready().await?;
+    Ok(start.elapsed())
+}
+
 /// Starts the engine of `hcp up` alone on a data directory and a port, without waiting.
 pub fn serve(binary: &Path, logs: &Path, data: &Path, port: u16) -> Result<Process, PlaneError> {
     up(binary, logs, data, port, &["--without-operator"])

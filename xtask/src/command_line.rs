@@ -220,6 +220,9 @@ pub(crate) struct BenchPlanes {
     /// How many one after the other.
     #[arg(long, default_value_t = 100, value_name = "N")]
     pub(crate) singles: usize,
+    /// How often a hundred are made and removed.
+    #[arg(long, default_value_t = 10, value_name = "N")]
+    pub(crate) rounds: usize,
     /// How many at the same time.
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub(crate) count: usize,

@@ -8,7 +8,9 @@ mod objects;
 pub use chaos::{Outcome, destroy_at_random};
 pub use journey::{Step, run};
 pub use management::{Management, ManagementError};
-pub use objects::{HostedCluster, create, guest_of, hosted_clusters, wait_until_gone, wait_until_ready, write_into};
+pub use objects::{
+    HostedCluster, create, guest_of, hosted_clusters, kubeconfig_of, wait_until_gone, wait_until_ready, write_into,
+};
 
 /// Why a hosted cluster did not do what it should.
 #[derive(Debug, thiserror::Error)]

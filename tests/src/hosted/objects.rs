@@ -145,12 +145,17 @@ pub(super) fn condition(object: &DynamicObject, kind: &str) -> (String, String) 
     (text("status"), text("message"))
 }
 
-/// A client of an available cluster's API.
-pub async fn guest_of(client: &Client, cluster: &HostedCluster) -> Result<Client, HostedError> {
+/// The administrator's kubeconfig of an available cluster.
+pub async fn kubeconfig_of(client: &Client, cluster: &HostedCluster) -> Result<String, HostedError> {
     let name = format!("{}-admin-kubeconfig", cluster.name);
     let secret = secrets(client, NAMESPACE).get(&name).await.map_err(refused(name))?;
     let text = decode(secret.data["data"]["kubeconfig"].as_str().unwrap_or_default());
-    connect(&text.ok_or_else(|| HostedError::Wrong("the kubeconfig is not text".to_owned()))?).await
+    text.ok_or_else(|| HostedError::Wrong("the kubeconfig is not text".to_owned()))
+}
+
+/// A client of an available cluster's API.
+pub async fn guest_of(client: &Client, cluster: &HostedCluster) -> Result<Client, HostedError> {
+    connect(&kubeconfig_of(client, cluster).await?).await
 }
 
 /// Waits until a cluster is available and there is a kubeconfig, and returns a client of its API.

@@ -20,7 +20,7 @@ use crate::plane::{Plane, PlaneError};
 
 pub use hostility::{Hostility, hostility};
 pub use latency::Latency;
-pub use planes::{Planes, PlanesError, planes};
+pub use planes::{Effort as PlanesEffort, Planes, PlanesError, Restart, Rounds, planes};
 pub use processes::Usage;
 pub use readiness::{Readiness, readiness};
 
