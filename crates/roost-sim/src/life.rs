@@ -1,0 +1,215 @@
+//! The life of a simulated node, from its bootstrap credential to its heartbeats.
+
+use std::sync::Arc;
+
+use roost_pki::AlternativeName;
+use tokio::sync::watch;
+
+use crate::access::{Access, AccessError};
+use crate::certificate::{self, CertificateError, Purpose, Step};
+use crate::client::{Client, words};
+use crate::clock::Clock;
+use crate::disk::Disk;
+use crate::identity::Identity;
+use crate::network::Network;
+use crate::node::{self, Facts};
+use crate::progress::{Reporter, Stage};
+use crate::retry::Backoff;
+use crate::spec::{NodeSpec, Start};
+use crate::timing;
+use crate::trust::{Trust, TrustError};
+
+const HTTP2: &[u8] = b"h2";
+/// Where a kubelet keeps its client certificate and key.
+const CLIENT_FILE: &str = "kubelet-client-current.pem";
+/// Where a kubelet keeps its serving certificate and key.
+const SERVING_FILE: &str = "kubelet-server-current.pem";
+/// The port of a kubelet.
+const PORT: u16 = 10_250;
+
+/// Why a node comes no further for now.
+#[derive(Debug, thiserror::Error)]
+enum LifeError {
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    #[error(transparent)]
+    Trust(#[from] TrustError),
+    #[error(transparent)]
+    Certificate(#[from] CertificateError),
+    #[error("the node's keys could not be kept")]
+    Disk(#[from] std::io::Error),
+    #[error("the node's keys could not be written down")]
+    Keys(#[from] roost_pki::Error),
+}
+
+/// All that a node lives with.
+pub(crate) struct Life {
+    spec: NodeSpec,
+    trust: Arc<Trust>,
+    clock: Clock,
+    network: Arc<Network>,
+    disk: Disk,
+    reporter: Reporter,
+}
+
+impl Life {
+    pub(crate) fn new(spec: NodeSpec, trust: Arc<Trust>, network: Arc<Network>, reporter: Reporter) -> Self {
+        let clock = Clock::with_offset(spec.faults.clock_offset);
+        let disk = Disk::new(spec.disk.clone());
+        Self { spec, trust, clock, network, disk, reporter }
+    }
+
+    /// Lives until the future is dropped.
+    pub(crate) async fn run(self) {
+        let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
+        let (access, identity) = loop {
+            match Box::pin(self.become_known()).await {
+                Ok(known) => break known,
+                Err(error) => {
+                    self.reporter.trouble(words(&error));
+                    backoff.wait().await;
+                }
+            }
+        };
+        self.reporter.reach(Stage::Certified);
+        loop {
+            match self.serve(&access, &identity).await {
+                Ok(never) => match never {},
+                Err(error) => {
+                    self.reporter.trouble(words(&error));
+                    backoff.wait().await;
+                }
+            }
+        }
+    }
+
+    /// The way to the API and a certificate for it: the one that was kept, or a new one.
+    async fn become_known(&self) -> Result<(Access, Identity), LifeError> {
+        let Start::Kubeconfig(kubeconfig) = &self.spec.start;
+        let access = Access::from_kubeconfig(kubeconfig)?;
+        self.reporter.reach(Stage::Configured);
+        if let Some(identity) = self.kept(CLIENT_FILE) {
+            return Ok((access, identity));
+        }
+        let client = self.client(access.clone(), None)?;
+        let identity = certificate::obtain(&client, Purpose::Client, &self.spec.name, &[], |step| {
+            self.reporter.reach(match step {
+                Step::Requested => Stage::Requested,
+                Step::Approved => Stage::Approved,
+            });
+        })
+        .await?;
+        self.keep(CLIENT_FILE, &identity)?;
+        Ok((access, identity))
+    }
+
+    fn kept(&self, file: &str) -> Option<Identity> {
+        let identity = Identity::from_pem(&self.disk.read(file)?).ok()?;
+        identity.certificate().is_valid_at(self.clock.now()).then_some(identity)
+    }
+
+    fn keep(&self, file: &str, identity: &Identity) -> Result<(), LifeError> {
+        self.disk.write(file, identity.to_pem()?.expose())?;
+        Ok(())
+    }
+
+    fn client(&self, mut access: Access, identity: Option<&Identity>) -> Result<Client, LifeError> {
+        if identity.is_some() {
+            // The bootstrap credential is good for one certificate and nothing else.
+            access.token = None;
+        }
+        let tls = self.trust.client(&access.authorities, identity, self.clock, HTTP2)?;
+        Ok(Client::new(access, Arc::clone(&self.network), tls, &self.spec.version))
+    }
+
+    /// Registers and then keeps everything alive that a node has.
+    async fn serve(&self, access: &Access, identity: &Identity) -> Result<std::convert::Infallible, LifeError> {
+        let client = self.client(access.clone(), Some(identity))?;
+        let facts = Facts::of(&self.spec, PORT);
+        let uid = self.register(&client, &facts).await;
+        let share = share(&self.spec.name);
+        let pods = watch::Sender::new(None);
+        tokio::join!(
+            node::keep_lease(&client, &self.spec.name, &uid, self.clock, &self.reporter, share),
+            node::keep_status(&client, &facts, self.clock, &self.reporter, &pods),
+            self.keep_client_certificate(&client, access, identity.renewal(share), share),
+            self.keep_serving_certificate(&client, share),
+        );
+        Ok(std::future::pending().await)
+    }
+
+    async fn register(&self, client: &Client, facts: &Facts) -> String {
+        let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
+        loop {
+            match node::register(client, facts, self.clock.now()).await {
+                Ok(node) => {
+                    self.reporter.reach(Stage::Registered);
+                    return node["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
+                }
+                Err(error) => self.reporter.trouble(format!("the node could not be registered: {error}")),
+            }
+            backoff.wait().await;
+        }
+    }
+
+    async fn keep_client_certificate(&self, client: &Client, access: &Access, first: jiff::Timestamp, share: u8) {
+        let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
+        let mut renewal = first;
+        loop {
+            tokio::time::sleep(self.clock.until(renewal)).await;
+            let renewed = async {
+                let name = &self.spec.name;
+                let identity = Box::pin(certificate::obtain(client, Purpose::Client, name, &[], |_| {})).await?;
+                self.keep(CLIENT_FILE, &identity)?;
+                let tls = self.trust.client(&access.authorities, Some(&identity), self.clock, HTTP2)?;
+                Ok::<_, LifeError>((identity.renewal(share), tls))
+            };
+            match renewed.await {
+                Ok((next, tls)) => {
+                    backoff.reset();
+                    renewal = next;
+                    client.set_tls(tls).await;
+                }
+                Err(error) => {
+                    self.reporter.trouble(words(&error));
+                    backoff.wait().await;
+                }
+            }
+        }
+    }
+
+    async fn keep_serving_certificate(&self, client: &Client, share: u8) {
+        let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
+        let mut kept = self.kept(SERVING_FILE);
+        loop {
+            let identity = match kept.take() {
+                Some(identity) => Ok(identity),
+                None => self.new_serving_certificate(client).await,
+            };
+            match identity {
+                Ok(identity) => {
+                    backoff.reset();
+                    self.reporter.reach(Stage::Serving);
+                    tokio::time::sleep(self.clock.until(identity.renewal(share))).await;
+                }
+                Err(error) => {
+                    self.reporter.trouble(words(&error));
+                    backoff.wait().await;
+                }
+            }
+        }
+    }
+
+    async fn new_serving_certificate(&self, client: &Client) -> Result<Identity, LifeError> {
+        let names = [AlternativeName::Dns(self.spec.name.clone()), AlternativeName::Ip(self.spec.address)];
+        let name = &self.spec.name;
+        let identity = Box::pin(certificate::obtain(client, Purpose::Serving, name, &names, |_| {})).await?;
+        self.keep(SERVING_FILE, &identity)?;
+        Ok(identity)
+    }
+}
+
+/// A number of its own for every name, so that what many nodes do now and then is spread.
+fn share(name: &str) -> u8 {
+    name.bytes().fold(7u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte))
+}

@@ -1,0 +1,180 @@
+//! What a node says about itself: pure functions of what it is and the time.
+
+use std::net::IpAddr;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use crate::clock::seconds;
+use crate::spec::{Capacity, NodeSpec};
+
+/// The conditions that a kubelet reports beside Ready, and what it says when all is well.
+const WELL: [(&str, &str, &str); 3] = [
+    ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+    ("DiskPressure", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+    ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+];
+
+/// What a node knows of itself when it registers.
+#[derive(Clone, Debug)]
+pub(crate) struct Facts {
+    pub(crate) name: String,
+    host_id: String,
+    pub(crate) address: IpAddr,
+    /// Where its kubelet listens.
+    pub(crate) port: u16,
+    labels: Map<String, Value>,
+    taints: Vec<Value>,
+    provider_id: Option<String>,
+    capacity: Capacity,
+    version: String,
+}
+
+impl Facts {
+    pub(crate) fn of(spec: &NodeSpec, port: u16) -> Self {
+        let mut labels = Map::new();
+        for (key, value) in &spec.labels {
+            labels.insert(key.clone(), json!(value));
+        }
+        let taints = spec.taints.iter();
+        let taints = taints.map(|taint| json!({"key": taint.key, "value": taint.value, "effect": taint.effect}));
+        Self {
+            name: spec.name.clone(),
+            host_id: spec.host_id.clone(),
+            address: spec.address,
+            port,
+            labels,
+            taints: taints.collect(),
+            provider_id: spec.provider_id.clone(),
+            capacity: spec.capacity,
+            version: spec.version.clone(),
+        }
+    }
+
+    /// The object that the node registers with: not ready yet, since it has just begun.
+    pub(crate) fn registration(&self, now: Timestamp) -> Value {
+        let mut labels = self.labels.clone();
+        labels.extend(self.own_labels());
+        let mut spec = Map::new();
+        if let Some(provider_id) = &self.provider_id {
+            spec.insert("providerID".to_owned(), json!(provider_id));
+        }
+        if !self.taints.is_empty() {
+            spec.insert("taints".to_owned(), json!(self.taints));
+        }
+        json!({
+            "apiVersion": "v1", "kind": "Node",
+            "metadata": {
+                "name": self.name,
+                "labels": labels,
+                "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+            },
+            "spec": spec,
+            "status": self.status(now, now, false),
+        })
+    }
+
+    /// The labels that every kubelet sets, also on a Node that is there already.
+    pub(crate) fn own_labels(&self) -> Map<String, Value> {
+        let label = |key: &str, value: &str| (key.to_owned(), json!(value));
+        Map::from_iter([
+            label("beta.kubernetes.io/arch", "amd64"),
+            label("beta.kubernetes.io/os", "linux"),
+            label("kubernetes.io/arch", "amd64"),
+            label("kubernetes.io/hostname", &self.name),
+            label("kubernetes.io/os", "linux"),
+        ])
+    }
+
+    /// The status, which has been as it is since some time.
+    pub(crate) fn status(&self, now: Timestamp, since: Timestamp, ready: bool) -> Value {
+        let condition = |kind: &str, status: &str, reason: &str, message: &str| {
+            json!({
+                "type": kind, "status": status, "reason": reason, "message": message,
+                "lastHeartbeatTime": seconds(now), "lastTransitionTime": seconds(since),
+            })
+        };
+        let mut conditions: Vec<Value> =
+            WELL.iter().map(|(kind, reason, message)| condition(kind, "False", reason, message)).collect();
+        conditions.push(if ready {
+            condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")
+        } else {
+            let message = "[container runtime status check may not have completed yet]";
+            condition("Ready", "False", "KubeletNotReady", message)
+        });
+        json!({
+            "addresses": [
+                {"type": "InternalIP", "address": self.address},
+                {"type": "Hostname", "address": self.name},
+            ],
+            "allocatable": resources(self.capacity, true),
+            "capacity": resources(self.capacity, false),
+            "conditions": conditions,
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": self.port}},
+            "nodeInfo": self.information(),
+        })
+    }
+
+    fn information(&self) -> Value {
+        json!({
+            "architecture": "amd64",
+            "bootID": self.host_id,
+            "containerRuntimeVersion": concat!("roost-sim://", env!("CARGO_PKG_VERSION")),
+            "kernelVersion": "simulated",
+            "kubeProxyVersion": "",
+            "kubeletVersion": self.version,
+            "machineID": self.host_id,
+            "operatingSystem": "linux",
+            "osImage": "Simulated Linux",
+            "systemUUID": self.host_id,
+        })
+    }
+}
+
+/// A kubelet keeps 100 MiB of memory and a tenth of the disk for itself.
+fn resources(capacity: Capacity, allocatable: bool) -> Value {
+    let Capacity { processors, memory_mebibytes, storage_gibibytes, pods } = capacity;
+    let (memory, storage) = if allocatable {
+        (memory_mebibytes.saturating_sub(100), storage_gibibytes * 1024 * 9 / 10)
+    } else {
+        (memory_mebibytes, storage_gibibytes * 1024)
+    };
+    json!({
+        "cpu": processors.to_string(),
+        "ephemeral-storage": format!("{storage}Mi"),
+        "hugepages-1Gi": "0",
+        "hugepages-2Mi": "0",
+        "memory": format!("{memory}Mi"),
+        "pods": pods.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+    use serde_json::json;
+
+    use super::Facts;
+    use crate::spec::{NodeSpec, Start, Taint};
+
+    #[test]
+    fn a_node_says_what_it_is() {
+        let mut spec = NodeSpec::new("a", Start::Kubeconfig(Vec::new()));
+        spec.labels.insert("zone".to_owned(), "x".to_owned());
+        spec.labels.insert("kubernetes.io/hostname".to_owned(), "forged".to_owned());
+        spec.taints.push(Taint { key: "k".to_owned(), value: String::new(), effect: "NoSchedule".to_owned() });
+        spec.provider_id = Some("roost://1/a".to_owned());
+        let now = Timestamp::from_second(1_700_000_000).unwrap();
+        let node = Facts::of(&spec, 10_250).registration(now);
+        assert_eq!(node["metadata"]["labels"]["zone"], "x");
+        assert_eq!(node["metadata"]["labels"]["kubernetes.io/hostname"], "a");
+        assert_eq!(node["spec"]["providerID"], "roost://1/a");
+        assert_eq!(node["spec"]["taints"], json!([{"key": "k", "value": "", "effect": "NoSchedule"}]));
+        assert_eq!(node["status"]["conditions"][3]["status"], "False");
+        assert_eq!(node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"], 10_250);
+        assert_eq!(node["status"]["allocatable"]["memory"], "16284Mi");
+        assert_eq!(node["status"]["capacity"]["cpu"], "4");
+        let plain = Facts::of(&NodeSpec::new("b", Start::Kubeconfig(Vec::new())), 1).registration(now);
+        assert_eq!(plain["spec"], json!({}));
+    }
+}

@@ -1,0 +1,41 @@
+//! The status of a node: said once it is ready, and again from time to time.
+
+use jiff::Timestamp;
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::object::Facts;
+use crate::client::Client;
+use crate::clock::Clock;
+use crate::progress::{Reporter, Stage};
+use crate::retry::Backoff;
+use crate::timing;
+
+/// Reports that the node is ready, and how it is, for as long as it lives. What the API says about the network of its
+/// pods goes to whom it concerns.
+pub(crate) async fn keep(
+    client: &Client,
+    facts: &Facts,
+    clock: Clock,
+    reporter: &Reporter,
+    network: &watch::Sender<Option<String>>,
+) {
+    let target = format!("/api/v1/nodes/{}/status", facts.name);
+    let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
+    let since: Timestamp = clock.now();
+    loop {
+        match client.patch(&target, &json!({"status": facts.status(clock.now(), since, true)})).await {
+            Ok(node) => {
+                backoff.reset();
+                reporter.reach(Stage::Ready);
+                let range = node["spec"]["podCIDR"].as_str().map(str::to_owned);
+                network.send_if_modified(|known| std::mem::replace(known, range.clone()) != range);
+                tokio::time::sleep(timing::STATUS_REPORT).await;
+            }
+            Err(error) => {
+                reporter.trouble(format!("the node's status could not be reported: {error}"));
+                backoff.wait().await;
+            }
+        }
+    }
+}
