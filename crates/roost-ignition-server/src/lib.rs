@@ -1,0 +1,23 @@
+//! The node-facing server: a booting machine shows its pool's token and gets a payload of its own.
+//!
+//! The wire is upstream's, answer for answer. Who may have what is decided behind the trait [`Authority`]; nothing here
+//! knows a Kubernetes client.
+
+mod answer;
+mod authority;
+mod certificate;
+mod limits;
+mod metrics;
+mod patience;
+mod request;
+mod server;
+mod servers;
+
+pub use authority::{
+    Authority, Fetch, HostIdentity, Payload, PlaneId, Purpose, Refusal, Rejection, RejectionReason, Token,
+};
+pub use certificate::{CertificateError, ServingCertificate};
+pub use limits::{Limits, Rate};
+pub use metrics::Metrics;
+pub use server::{Server, ServerSettings};
+pub use servers::{Listen, ServeError, Servers};
