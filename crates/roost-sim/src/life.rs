@@ -5,17 +5,19 @@ use std::sync::Arc;
 use roost_pki::AlternativeName;
 use tokio::sync::watch;
 
-use crate::access::{Access, AccessError};
+use crate::access::Access;
 use crate::certificate::{self, CertificateError, Purpose, Step};
 use crate::client::{Client, words};
 use crate::clock::Clock;
+use crate::configure::{self, Configuration, ConfigureError};
 use crate::disk::Disk;
 use crate::identity::Identity;
+use crate::ignition::Fetcher;
 use crate::network::Network;
 use crate::node::{self, Facts};
 use crate::progress::{Reporter, Stage};
 use crate::retry::Backoff;
-use crate::spec::{NodeSpec, Start};
+use crate::spec::NodeSpec;
 use crate::timing;
 use crate::trust::{Trust, TrustError};
 
@@ -31,7 +33,7 @@ const PORT: u16 = 10_250;
 #[derive(Debug, thiserror::Error)]
 enum LifeError {
     #[error(transparent)]
-    Access(#[from] AccessError),
+    Configure(#[from] ConfigureError),
     #[error(transparent)]
     Trust(#[from] TrustError),
     #[error(transparent)]
@@ -62,7 +64,7 @@ impl Life {
     /// Lives until the future is dropped.
     pub(crate) async fn run(self) {
         let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
-        let (access, identity) = loop {
+        let (configuration, identity) = loop {
             match Box::pin(self.become_known()).await {
                 Ok(known) => break known,
                 Err(error) => {
@@ -73,7 +75,7 @@ impl Life {
         };
         self.reporter.reach(Stage::Certified);
         loop {
-            match self.serve(&access, &identity).await {
+            match self.serve(&configuration, &identity).await {
                 Ok(never) => match never {},
                 Err(error) => {
                     self.reporter.trouble(words(&error));
@@ -84,15 +86,16 @@ impl Life {
     }
 
     /// The way to the API and a certificate for it: the one that was kept, or a new one.
-    async fn become_known(&self) -> Result<(Access, Identity), LifeError> {
-        let Start::Kubeconfig(kubeconfig) = &self.spec.start;
-        let access = Access::from_kubeconfig(kubeconfig)?;
+    async fn become_known(&self) -> Result<(Configuration, Identity), LifeError> {
+        let Self { spec, network, trust, clock, .. } = self;
+        let fetcher = Fetcher { spec, network, trust, clock: *clock };
+        let configuration = configure::configure(&fetcher, &self.disk, |words| self.reporter.trouble(words)).await?;
         self.reporter.reach(Stage::Configured);
         if let Some(identity) = self.kept(CLIENT_FILE) {
-            return Ok((access, identity));
+            return Ok((configuration, identity));
         }
-        let client = self.client(access.clone(), None)?;
-        let identity = certificate::obtain(&client, Purpose::Client, &self.spec.name, &[], |step| {
+        let client = self.client(configuration.access.clone(), None)?;
+        let identity = certificate::obtain(&client, Purpose::Client, &configuration.name, &[], |step| {
             self.reporter.reach(match step {
                 Step::Requested => Stage::Requested,
                 Step::Approved => Stage::Approved,
@@ -100,7 +103,7 @@ impl Life {
         })
         .await?;
         self.keep(CLIENT_FILE, &identity)?;
-        Ok((access, identity))
+        Ok((configuration, identity))
     }
 
     fn kept(&self, file: &str) -> Option<Identity> {
@@ -123,17 +126,22 @@ impl Life {
     }
 
     /// Registers and then keeps everything alive that a node has.
-    async fn serve(&self, access: &Access, identity: &Identity) -> Result<std::convert::Infallible, LifeError> {
+    async fn serve(
+        &self,
+        configuration: &Configuration,
+        identity: &Identity,
+    ) -> Result<std::convert::Infallible, LifeError> {
+        let Configuration { name, access, .. } = configuration;
         let client = self.client(access.clone(), Some(identity))?;
-        let facts = Facts::of(&self.spec, PORT);
+        let facts = Facts::of(&self.spec, configuration, PORT);
         let uid = self.register(&client, &facts).await;
-        let share = share(&self.spec.name);
+        let share = share(name);
         let pods = watch::Sender::new(None);
         tokio::join!(
-            node::keep_lease(&client, &self.spec.name, &uid, self.clock, &self.reporter, share),
+            node::keep_lease(&client, name, &uid, self.clock, &self.reporter, share),
             node::keep_status(&client, &facts, self.clock, &self.reporter, &pods),
-            self.keep_client_certificate(&client, access, identity.renewal(share), share),
-            self.keep_serving_certificate(&client, share),
+            self.keep_client_certificate(&client, configuration, identity.renewal(share), share),
+            self.keep_serving_certificate(&client, name, share),
         );
         Ok(std::future::pending().await)
     }
@@ -152,13 +160,19 @@ impl Life {
         }
     }
 
-    async fn keep_client_certificate(&self, client: &Client, access: &Access, first: jiff::Timestamp, share: u8) {
+    async fn keep_client_certificate(
+        &self,
+        client: &Client,
+        configuration: &Configuration,
+        first: jiff::Timestamp,
+        share: u8,
+    ) {
+        let Configuration { name, access, .. } = configuration;
         let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
         let mut renewal = first;
         loop {
             tokio::time::sleep(self.clock.until(renewal)).await;
             let renewed = async {
-                let name = &self.spec.name;
                 let identity = Box::pin(certificate::obtain(client, Purpose::Client, name, &[], |_| {})).await?;
                 self.keep(CLIENT_FILE, &identity)?;
                 let tls = self.trust.client(&access.authorities, Some(&identity), self.clock, HTTP2)?;
@@ -178,13 +192,13 @@ impl Life {
         }
     }
 
-    async fn keep_serving_certificate(&self, client: &Client, share: u8) {
+    async fn keep_serving_certificate(&self, client: &Client, name: &str, share: u8) {
         let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
         let mut kept = self.kept(SERVING_FILE);
         loop {
             let identity = match kept.take() {
                 Some(identity) => Ok(identity),
-                None => self.new_serving_certificate(client).await,
+                None => self.new_serving_certificate(client, name).await,
             };
             match identity {
                 Ok(identity) => {
@@ -200,9 +214,8 @@ impl Life {
         }
     }
 
-    async fn new_serving_certificate(&self, client: &Client) -> Result<Identity, LifeError> {
-        let names = [AlternativeName::Dns(self.spec.name.clone()), AlternativeName::Ip(self.spec.address)];
-        let name = &self.spec.name;
+    async fn new_serving_certificate(&self, client: &Client, name: &str) -> Result<Identity, LifeError> {
+        let names = [AlternativeName::Dns(name.to_owned()), AlternativeName::Ip(self.spec.address)];
         let identity = Box::pin(certificate::obtain(client, Purpose::Serving, name, &names, |_| {})).await?;
         self.keep(SERVING_FILE, &identity)?;
         Ok(identity)

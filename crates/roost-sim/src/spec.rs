@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
 
+use roost_ignition::payload::Taint;
+
 use crate::faults::Faults;
 
 /// What a node begins with.
@@ -11,17 +13,8 @@ use crate::faults::Faults;
 pub enum Start {
     /// The kubeconfig with which it asks for its first certificate.
     Kubeconfig(Vec<u8>),
-}
-
-/// A taint that the node registers with.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Taint {
-    /// Its key.
-    pub key: String,
-    /// Its value, which may be empty.
-    pub value: String,
-    /// `NoSchedule`, `PreferNoSchedule` or `NoExecute`.
-    pub effect: String,
+    /// The Ignition config that it is booted with, which says where the payload is.
+    UserData(Vec<u8>),
 }
 
 /// What the node has to offer.
@@ -46,7 +39,7 @@ impl Default for Capacity {
 /// What a simulated node is asked to be.
 #[derive(Clone)]
 pub struct NodeSpec {
-    /// The node's name.
+    /// The name that it asks for; the payload has the last word.
     pub name: String,
     /// What tells this host from others, such as a machine's serial number.
     pub host_id: String,

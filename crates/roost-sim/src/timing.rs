@@ -36,3 +36,9 @@ pub(crate) const WATCH: Duration = Duration::from_mins(8);
 pub(crate) const RENEWAL_AFTER: u64 = 70;
 /// The spread of renewals, in hundredths of the certificate's life.
 pub(crate) const RENEWAL_SPREAD: u64 = 20;
+/// The first wait after a payload could not be fetched, as Ignition waits.
+pub(crate) const IGNITION_RETRY: Duration = Duration::from_millis(200);
+/// The longest wait between two attempts to fetch a payload, as Ignition waits.
+pub(crate) const IGNITION_LONGEST_RETRY: Duration = Duration::from_secs(5);
+/// How long a payload may take.
+pub(crate) const IGNITION_ANSWER: Duration = Duration::from_secs(30);

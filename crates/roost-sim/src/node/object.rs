@@ -6,6 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
 use crate::clock::seconds;
+use crate::configure::Configuration;
 use crate::spec::{Capacity, NodeSpec};
 
 /// The conditions that a kubelet reports beside Ready, and what it says when all is well.
@@ -31,21 +32,21 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    pub(crate) fn of(spec: &NodeSpec, port: u16) -> Self {
+    pub(crate) fn of(spec: &NodeSpec, configuration: &Configuration, port: u16) -> Self {
         let mut labels = Map::new();
-        for (key, value) in &spec.labels {
+        for (key, value) in &configuration.labels {
             labels.insert(key.clone(), json!(value));
         }
-        let taints = spec.taints.iter();
-        let taints = taints.map(|taint| json!({"key": taint.key, "value": taint.value, "effect": taint.effect}));
+        let taints = configuration.taints.iter();
+        let taints = taints.map(|taint| json!({"key": taint.key, "value": taint.value, "effect": taint.effect.name()}));
         Self {
-            name: spec.name.clone(),
+            name: configuration.name.clone(),
             host_id: spec.host_id.clone(),
             address: spec.address,
             port,
             labels,
             taints: taints.collect(),
-            provider_id: spec.provider_id.clone(),
+            provider_id: configuration.provider_id.clone(),
             capacity: spec.capacity,
             version: spec.version.clone(),
         }
@@ -152,20 +153,30 @@ fn resources(capacity: Capacity, allocatable: bool) -> Value {
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
+    use roost_ignition::payload::{Taint, TaintEffect};
+    use roost_pki::{Credential, Kubeconfig, Secret};
     use serde_json::json;
 
     use super::Facts;
-    use crate::spec::{NodeSpec, Start, Taint};
+    use crate::access::Access;
+    use crate::configure::Configuration;
+    use crate::spec::{NodeSpec, Start};
 
     #[test]
     fn a_node_says_what_it_is() {
-        let mut spec = NodeSpec::new("a", Start::Kubeconfig(Vec::new()));
-        spec.labels.insert("zone".to_owned(), "x".to_owned());
-        spec.labels.insert("kubernetes.io/hostname".to_owned(), "forged".to_owned());
-        spec.taints.push(Taint { key: "k".to_owned(), value: String::new(), effect: "NoSchedule".to_owned() });
-        spec.provider_id = Some("roost://1/a".to_owned());
+        let spec = NodeSpec::new("a", Start::Kubeconfig(Vec::new()));
+        let token = Credential::Token(Secret::new("t".to_owned()));
+        let kubeconfig = Kubeconfig::new("c", "https://h:1", "A", "u", token).to_yaml();
+        let label = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        let mut configuration = Configuration {
+            name: "a".to_owned(),
+            access: Access::from_kubeconfig(kubeconfig.expose().as_bytes()).unwrap(),
+            labels: [label("zone", "x"), label("kubernetes.io/hostname", "forged")].into(),
+            taints: vec![Taint { key: "k".to_owned(), value: String::new(), effect: TaintEffect::NoSchedule }],
+            provider_id: Some("roost://1/a".to_owned()),
+        };
         let now = Timestamp::from_second(1_700_000_000).unwrap();
-        let node = Facts::of(&spec, 10_250).registration(now);
+        let node = Facts::of(&spec, &configuration, 10_250).registration(now);
         assert_eq!(node["metadata"]["labels"]["zone"], "x");
         assert_eq!(node["metadata"]["labels"]["kubernetes.io/hostname"], "a");
         assert_eq!(node["spec"]["providerID"], "roost://1/a");
@@ -174,7 +185,8 @@ mod tests {
         assert_eq!(node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"], 10_250);
         assert_eq!(node["status"]["allocatable"]["memory"], "16284Mi");
         assert_eq!(node["status"]["capacity"]["cpu"], "4");
-        let plain = Facts::of(&NodeSpec::new("b", Start::Kubeconfig(Vec::new())), 1).registration(now);
-        assert_eq!(plain["spec"], json!({}));
+        configuration.taints.clear();
+        configuration.provider_id = None;
+        assert_eq!(Facts::of(&spec, &configuration, 1).registration(now)["spec"], json!({}));
     }
 }

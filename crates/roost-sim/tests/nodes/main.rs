@@ -1,10 +1,12 @@
 //! Simulated nodes on the engine, over real sockets.
 
+mod ignition;
 mod plane;
 
 use jiff::SignedDuration;
 use plane::{Answer, Plane};
-use roost_sim::{Faults, Node, NodeSpec, Simulator, Stage, Start, Taint};
+use roost_ignition::payload::{Taint, TaintEffect};
+use roost_sim::{Faults, Node, NodeSpec, Simulator, Stage, Start};
 use serde_json::{Value, json};
 
 const CLIENT: &str = "kubernetes.io/kube-apiserver-client-kubelet";
@@ -13,13 +15,13 @@ fn spec(plane: &Plane, name: &str) -> NodeSpec {
     NodeSpec::new(name, Start::Kubeconfig(plane.bootstrap_kubeconfig()))
 }
 
-fn is_ready(node: &Value) -> bool {
+pub(crate) fn is_ready(node: &Value) -> bool {
     let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
     conditions.into_iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
 }
 
 /// Waits until something is in the way of a node.
-async fn trouble(node: &Node) -> String {
+pub(crate) async fn trouble(node: &Node) -> String {
     let mut progress = node.progress();
     let troubled = progress.wait_for(|progress| progress.trouble.is_some()).await.expect("a node that lives");
     troubled.trouble.clone().expect("words")
@@ -32,7 +34,7 @@ async fn nodes_join_and_become_schedulable() {
     let mut specs: Vec<NodeSpec> = (1..=3).map(|number| spec(&plane, &format!("node-{number}"))).collect();
     specs[0].labels.insert("role".to_owned(), "first".to_owned());
     specs[0].provider_id = Some("roost://cluster/machine".to_owned());
-    specs[1].taints.push(Taint { key: "kept".to_owned(), value: "yes".to_owned(), effect: "NoSchedule".to_owned() });
+    specs[1].taints.push(Taint { key: "kept".to_owned(), value: "yes".to_owned(), effect: TaintEffect::NoSchedule });
     let nodes: Vec<Node> = specs.into_iter().map(|spec| simulator.spawn(spec)).collect();
     for node in &nodes {
         let progress = node.reach(Stage::Serving).await;

@@ -18,6 +18,11 @@ const REQUESTS: &str = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 const TOKEN_ID: &str = "abcdef";
 const TOKEN_SECRET: &str = "0123456789abcdef";
 
+/// The credential of every host here.
+pub(crate) fn bootstrap_token() -> Secret<String> {
+    Secret::new(format!("{TOKEN_ID}.{TOKEN_SECRET}"))
+}
+
 /// How signing requests are answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
@@ -27,8 +32,8 @@ pub(crate) enum Answer {
 
 pub(crate) struct Plane {
     client: kube::Client,
-    authority: String,
-    port: u16,
+    pub(crate) authority: String,
+    pub(crate) port: u16,
     tasks: Vec<JoinHandle<()>>,
     _stop: watch::Sender<bool>,
 }
@@ -76,7 +81,7 @@ impl Plane {
 
     /// What a host is given to ask for its first certificate.
     pub(crate) fn bootstrap_kubeconfig(&self) -> Vec<u8> {
-        let token = Credential::Token(Secret::new(format!("{TOKEN_ID}.{TOKEN_SECRET}")));
+        let token = Credential::Token(bootstrap_token());
         let server = format!("https://127.0.0.1:{}", self.port);
         Kubeconfig::new("test", &server, &self.authority, "kubelet", token).to_yaml().into_exposed().into_bytes()
     }

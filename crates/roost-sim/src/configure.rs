@@ -1,0 +1,80 @@
+//! What a node knows before it joins: from its kubeconfig, or from the payload that user-data lead to.
+
+use std::collections::BTreeMap;
+
+use roost_ignition::payload::{Joining, ReadPayloadError, Taint, paths};
+use roost_ignition::{Config, ConfigError};
+
+use crate::access::{Access, AccessError};
+use crate::disk::Disk;
+use crate::ignition::{FetchError, Fetcher};
+use crate::spec::{NodeSpec, Start};
+
+/// Where a host keeps what Ignition gave it, so that only its first boot fetches.
+const PAYLOAD_FILE: &str = "ignition.json";
+
+/// Why a node does not know how to join.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ConfigureError {
+    #[error("the kubeconfig is of no use")]
+    Kubeconfig(#[from] AccessError),
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    #[error("the payload that was kept is no Ignition config")]
+    Kept(#[from] ConfigError),
+    #[error("the payload does not say how to join")]
+    Payload(#[from] ReadPayloadError),
+    #[error("the payload could not be kept")]
+    Disk(#[from] std::io::Error),
+}
+
+/// As whom and where a node joins.
+#[derive(Clone, Debug)]
+pub(crate) struct Configuration {
+    pub(crate) name: String,
+    pub(crate) access: Access,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) taints: Vec<Taint>,
+    pub(crate) provider_id: Option<String>,
+}
+
+/// Brings together what a node is told.
+pub(crate) async fn configure(
+    fetcher: &Fetcher<'_>,
+    disk: &Disk,
+    told: impl Fn(String),
+) -> Result<Configuration, ConfigureError> {
+    let spec = fetcher.spec;
+    match &spec.start {
+        Start::Kubeconfig(kubeconfig) => Ok(Configuration {
+            name: spec.name.clone(),
+            access: Access::from_kubeconfig(kubeconfig)?,
+            labels: spec.labels.clone(),
+            taints: spec.taints.clone(),
+            provider_id: spec.provider_id.clone(),
+        }),
+        Start::UserData(user_data) => {
+            if let Some(kept) = disk.read(PAYLOAD_FILE) {
+                return of_payload(spec, &Config::parse(kept.as_bytes())?);
+            }
+            let payload = fetcher.fetch(user_data, told).await?;
+            disk.write(PAYLOAD_FILE, &String::from_utf8_lossy(&payload.to_bytes()))?;
+            of_payload(spec, &payload)
+        }
+    }
+}
+
+fn of_payload(spec: &NodeSpec, payload: &Config) -> Result<Configuration, ConfigureError> {
+    let joining = Joining::read(payload)?;
+    let file = |path: &str| payload.file(path)?.contents().ok();
+    let kubeconfig = file(paths::BOOTSTRAP_KUBECONFIG).ok_or(ReadPayloadError::Missing(paths::BOOTSTRAP_KUBECONFIG))?;
+    let mut labels = joining.labels;
+    labels.extend(spec.labels.clone());
+    Ok(Configuration {
+        name: joining.node_name,
+        access: Access::with_files(&kubeconfig, file)?,
+        labels,
+        taints: joining.taints.into_iter().chain(spec.taints.clone()).collect(),
+        provider_id: joining.provider_id.or_else(|| spec.provider_id.clone()),
+    })
+}
