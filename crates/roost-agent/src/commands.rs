@@ -1,0 +1,157 @@
+//! What each command does, from its arguments to what is printed.
+
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use roost_agent::collect::{self, Target as Reach};
+use roost_agent::https::Address;
+use roost_agent::ignition_client::Target;
+use roost_agent::inventory::Purpose;
+use roost_agent::join::{self as joining, Leaving, Patience};
+use roost_agent::kept::JoinRequest;
+use roost_agent::preflight::{self, Expectations};
+use roost_agent::root::Root;
+use roost_agent::status;
+
+use crate::arguments::{Join, Leave, Output, Preflight, Source, Status};
+
+/// The exit code that says: the checks ran, and a join cannot go on.
+const CANNOT_JOIN: u8 = 2;
+
+/// Why arguments make no sense together.
+#[derive(Debug, thiserror::Error)]
+enum ArgumentsError {
+    #[error("--user-data FILE, or --endpoint URL with --token, says where to join")]
+    NoSource,
+    #[error("--endpoint needs --token or --token-file")]
+    NoToken,
+    #[error("cannot read {}", path.display())]
+    File { path: std::path::PathBuf, source: std::io::Error },
+}
+
+type Outcome = Result<ExitCode, Box<dyn Error>>;
+
+fn host() -> Root {
+    Root::new(Path::new("/"))
+}
+
+/// Words go to the standard error, so that the standard output holds results only.
+fn say(words: &str) {
+    eprintln!("{words}");
+}
+
+/// Checks the host.
+pub(crate) fn preflight(arguments: &Preflight) -> Outcome {
+    let mut targets = Vec::new();
+    if arguments.source.user_data.is_some() || arguments.source.endpoint.is_some() {
+        let target = target(&arguments.source, false)?;
+        targets.push(Reach {
+            purpose: Purpose::Ignition,
+            address: target.address()?.with_path("/healthz"),
+            trust: target.trust()?,
+        });
+    }
+    let inventory = collect::collect(&host(), &targets);
+    let expectations = Expectations {
+        node_name: arguments.node_name.clone(),
+        no_packages: arguments.no_packages,
+        waived: arguments.waive.clone(),
+        ..Expectations::default()
+    };
+    let report = preflight::judge(&inventory, &expectations);
+    match arguments.output {
+        Output::Text => print!("{report}"),
+        Output::Json => {
+            let document = serde_json::json!({
+                "canJoin": report.can_join(), "checks": report.checks, "inventory": inventory,
+            });
+            println!("{document:#}");
+        }
+    }
+    Ok(if report.can_join() { ExitCode::SUCCESS } else { ExitCode::from(CANNOT_JOIN) })
+}
+
+/// Joins.
+pub(crate) fn join(arguments: &Join) -> Outcome {
+    let patience = Patience {
+        payload: Duration::from_secs(arguments.payload_timeout),
+        ready: Duration::from_secs(arguments.ready_timeout),
+    };
+    let name = if arguments.resume {
+        joining::resume(&host(), patience, &mut say)?
+    } else {
+        let kubelet = arguments.kubelet.as_ref().map(std::fs::canonicalize).transpose()?;
+        let request = JoinRequest {
+            target: target(&arguments.source, true)?,
+            node_name: arguments.node_name.clone(),
+            waived: arguments.waive.clone(),
+            no_packages: arguments.no_packages,
+            kubelet,
+        };
+        joining::join(&host(), &request, patience, &mut say)?
+    };
+    println!("node/{name}");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Says how the host stands.
+pub(crate) fn status(arguments: &Status) -> Outcome {
+    let status = status::read(&host())?;
+    match arguments.output {
+        Output::Text => print!("{status}"),
+        Output::Json => println!("{:#}", serde_json::to_value(&status)?),
+    }
+    Ok(if status.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Leaves.
+pub(crate) fn leave(arguments: &Leave) -> Outcome {
+    let leaving =
+        Leaving { drain: Duration::from_secs(arguments.drain_timeout), kubeconfig: arguments.kubeconfig.as_deref() };
+    let remains = joining::leave(&host(), &leaving, &mut say)?;
+    for path in &remains {
+        say(&format!("{path} stays, since something that is not the agent's is in it"));
+    }
+    say("this host is as it was before it joined");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the payload is, as the arguments say.
+fn target(source: &Source, needs_token: bool) -> Result<Target, Box<dyn Error>> {
+    let read = |path: &std::path::PathBuf| {
+        std::fs::read(path).map_err(|source| ArgumentsError::File { path: path.clone(), source })
+    };
+    let mut target = if let Some(path) = &source.user_data {
+        Target::from_user_data(&read(path)?)?
+    } else {
+        let endpoint = source.endpoint.as_ref().ok_or(ArgumentsError::NoSource)?;
+        let mut address = Address::parse(endpoint)?;
+        if address.path == "/" {
+            address = address.with_path("/ignition");
+        }
+        let token = match (&source.token, &source.token_file) {
+            (Some(token), _) => Some(token.trim().to_owned()),
+            (None, Some(file)) => Some(String::from_utf8_lossy(&read(file)?).trim().to_owned()),
+            (None, None) => None,
+        };
+        if needs_token && token.is_none() {
+            return Err(ArgumentsError::NoToken.into());
+        }
+        let mut headers = Vec::new();
+        headers.extend(token.map(|token| ("Authorization".to_owned(), format!("Bearer {}", STANDARD.encode(token)))));
+        headers.extend(source.node_pool.clone().map(|pool| ("NodePool".to_owned(), pool)));
+        Target { url: address.to_string(), headers, authority: None, pin: None }
+    };
+    if let Some(file) = &source.ca_file {
+        target.authority = Some(String::from_utf8_lossy(&read(file)?).into_owned());
+    }
+    if source.ca_pin.is_some() {
+        target.authority = None;
+        target.pin.clone_from(&source.ca_pin);
+    }
+    Ok(target)
+}

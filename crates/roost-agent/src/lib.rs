@@ -1,0 +1,31 @@
+//! `hcp-agent`: makes a running Linux host a node of a hosted cluster, and the host that it was again.
+//!
+//! What is decided is pure ([`preflight`], [`software`], [`intent`]); what is done goes through [`root::Root`] and
+//! [`system::System`], so that all of it runs on a temporary directory, too.
+
+pub mod apply;
+pub mod cluster;
+pub mod collect;
+mod containers;
+mod digest;
+pub mod host;
+pub mod https;
+pub mod ignition_client;
+pub mod intent;
+pub mod inventory;
+pub mod join;
+pub mod journal;
+pub mod kept;
+pub mod linux;
+mod network;
+pub mod node_name;
+pub mod os_release;
+pub mod preflight;
+pub mod root;
+pub mod software;
+pub mod status;
+pub mod step;
+pub mod system;
+#[cfg(test)]
+mod undo_tests;
+pub mod words;

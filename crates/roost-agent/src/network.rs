@@ -1,0 +1,134 @@
+//! Interfaces and packet filters that the kubelet, kube-proxy and network plugins make, and how they go away.
+
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use crate::linux::Linux;
+use crate::step::NetworkState;
+use crate::system::SystemError;
+
+/// Interfaces that only network plugins make, by the beginning of their names.
+const PLUGIN_INTERFACES: [&str; 16] = [
+    "antrea-",
+    "br-int",
+    "cali",
+    "cbr",
+    "cilium_",
+    "cni",
+    "dummy-kube",
+    "flannel",
+    "genev_sys",
+    "kube-",
+    "lxc",
+    "nodelocaldns",
+    "ovn-",
+    "tunl0",
+    "veth",
+    "vxlan.calico",
+];
+
+/// Tables that only kube-proxy and network plugins make.
+const PLUGIN_TABLES: [&str; 5] = ["calico", "cni_", "kube-proxy", "kube-router", "antrea"];
+
+/// Tables that the iptables commands make for themselves when they are missing.
+const IPTABLES_TABLES: [&str; 5] = ["filter", "mangle", "nat", "raw", "security"];
+
+/// Chains that only the kubelet, kube-proxy and network plugins make.
+const PLUGIN_CHAINS: [&str; 6] = ["KUBE-", "CNI-", "cali-", "FLANNEL-", "CILIUM_", "OVN-KUBE-"];
+
+/// What is there now.
+pub(crate) fn state() -> NetworkState {
+    NetworkState { interfaces: interfaces(), tables: tables() }
+}
+
+fn interfaces() -> BTreeSet<String> {
+    let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// Hosts without nft have no tables of it.
+fn tables() -> BTreeSet<String> {
+    let text = Linux::run("nft", &["list", "tables"]).unwrap_or_default();
+    text.lines().filter_map(|line| line.strip_prefix("table ")).map(|line| line.trim().to_owned()).collect()
+}
+
+/// Removes what came since and is known to come from pods and Services. What others made stays.
+pub(crate) fn restore(before: &NetworkState) -> Result<(), SystemError> {
+    for name in interfaces().difference(&before.interfaces) {
+        let is_plugins = PLUGIN_INTERFACES.iter().any(|prefix| name.starts_with(prefix));
+        // The other end of a pair goes with the first, so that one may be gone already.
+        if is_plugins && interfaces().contains(name) {
+            Linux::run("ip", &["link", "delete", name])?;
+        }
+    }
+    for command in ["iptables", "ip6tables"] {
+        clear_chains(command)?;
+    }
+    for table in tables().difference(&before.tables) {
+        let name = table.split(' ').nth(1).unwrap_or_default();
+        let is_plugins = PLUGIN_TABLES.iter().any(|prefix| name.starts_with(prefix));
+        if is_plugins || IPTABLES_TABLES.contains(&name) && is_empty(table) {
+            let mut arguments = vec!["delete", "table"];
+            arguments.extend(table.split(' '));
+            Linux::run("nft", &arguments)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a table has no rules and no chains but the built-in ones.
+fn is_empty(table: &str) -> bool {
+    let mut arguments = vec!["list", "table"];
+    arguments.extend(table.split(' '));
+    let text = Linux::run("nft", &arguments).unwrap_or_default();
+    text.lines().map(str::trim).all(|line| {
+        line.is_empty()
+            || line == "}"
+            || line.starts_with("table ")
+            || line.starts_with("type ")
+            || line.starts_with('#')
+            || line.strip_prefix("chain ").is_some_and(|chain| {
+                let name = chain.trim_end_matches(" {");
+                name.bytes().all(|byte| byte.is_ascii_uppercase())
+            })
+    })
+}
+
+/// Writes the rules again without those of pods and Services.
+fn clear_chains(command: &str) -> Result<(), SystemError> {
+    let Ok(saved) = Linux::run(&format!("{command}-save"), &[]) else { return Ok(()) };
+    let kept = without_plugin_rules(&saved);
+    if kept == saved {
+        return Ok(());
+    }
+    let program = format!("{command}-restore");
+    let start = |source| SystemError::Start { program: program.clone(), source };
+    let mut child = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().map_err(start)?;
+    if let Some(input) = &mut child.stdin {
+        input.write_all(kept.as_bytes()).map_err(start)?;
+    }
+    drop(child.stdin.take());
+    let status = child.wait().map_err(start)?;
+    if status.success() {
+        return Ok(());
+    }
+    Err(SystemError::Failed { command: program.clone(), words: "the remaining rules were refused".to_owned() })
+}
+
+fn without_plugin_rules(saved: &str) -> String {
+    let is_plugins = |line: &&str| !PLUGIN_CHAINS.iter().any(|prefix| line.contains(prefix));
+    saved.lines().filter(is_plugins).flat_map(|line| [line, "\n"]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_plugin_rules;
+
+    #[test]
+    fn only_the_rules_of_pods_and_services_go() {
+        let saved = "*nat\n:PREROUTING ACCEPT [0:0]\n:KUBE-SERVICES - [0:0]\n:MINE - [0:0]\n-A PREROUTING -j KUBE-SERVICES\n-A PREROUTING -j MINE\n-A POSTROUTING -s 10.1.0.0/24 -j CNI-5d1\nCOMMIT\n";
+        let kept = "*nat\n:PREROUTING ACCEPT [0:0]\n:MINE - [0:0]\n-A PREROUTING -j MINE\nCOMMIT\n";
+        assert_eq!(without_plugin_rules(saved), kept);
+    }
+}
