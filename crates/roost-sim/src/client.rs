@@ -127,6 +127,10 @@ impl Client {
         self.exchange(Method::PATCH, target, Content::StrategicPatch, Some(patch)).await
     }
 
+    pub(crate) async fn delete(&self, target: &str, options: &Value) -> Result<Value, ClientError> {
+        self.exchange(Method::DELETE, target, Content::Json, Some(options)).await
+    }
+
     /// Begins a watch.
     pub(crate) async fn watch(&self, target: &str) -> Result<Watch, ClientError> {
         let answer = self.send(Method::GET, target, Content::Json, None);

@@ -16,6 +16,7 @@ mod ignition;
 mod life;
 mod network;
 mod node;
+mod pods;
 mod progress;
 mod retry;
 mod simulator;

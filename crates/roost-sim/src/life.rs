@@ -15,6 +15,7 @@ use crate::identity::Identity;
 use crate::ignition::Fetcher;
 use crate::network::Network;
 use crate::node::{self, Facts};
+use crate::pods::{Addresses, Worker};
 use crate::progress::{Reporter, Stage};
 use crate::retry::Backoff;
 use crate::spec::NodeSpec;
@@ -52,13 +53,20 @@ pub(crate) struct Life {
     network: Arc<Network>,
     disk: Disk,
     reporter: Reporter,
+    number: u32,
 }
 
 impl Life {
-    pub(crate) fn new(spec: NodeSpec, trust: Arc<Trust>, network: Arc<Network>, reporter: Reporter) -> Self {
+    pub(crate) fn new(
+        spec: NodeSpec,
+        trust: Arc<Trust>,
+        network: Arc<Network>,
+        reporter: Reporter,
+        number: u32,
+    ) -> Self {
         let clock = Clock::with_offset(spec.faults.clock_offset);
         let disk = Disk::new(spec.disk.clone());
-        Self { spec, trust, clock, network, disk, reporter }
+        Self { spec, trust, clock, network, disk, reporter, number }
     }
 
     /// Lives until the future is dropped.
@@ -136,10 +144,19 @@ impl Life {
         let facts = Facts::of(&self.spec, configuration, PORT);
         let uid = self.register(&client, &facts).await;
         let share = share(name);
-        let pods = watch::Sender::new(None);
+        let range = watch::Sender::new(None);
+        let pods = Worker {
+            client: &client,
+            node: name,
+            host: self.spec.address,
+            clock: self.clock,
+            range: range.subscribe(),
+            addresses: Addresses::fallback(self.number),
+        };
         tokio::join!(
+            pods.run(),
             node::keep_lease(&client, name, &uid, self.clock, &self.reporter, share),
-            node::keep_status(&client, &facts, self.clock, &self.reporter, &pods),
+            node::keep_status(&client, &facts, self.clock, &self.reporter, &range),
             self.keep_client_certificate(&client, configuration, identity.renewal(share), share),
             self.keep_serving_certificate(&client, name, share),
         );

@@ -1,6 +1,7 @@
 //! Many simulated nodes in one process.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -15,6 +16,8 @@ use crate::trust::Trust;
 #[derive(Debug, Default)]
 pub struct Simulator {
     trust: Arc<Trust>,
+    /// How many nodes were started.
+    started: AtomicU32,
 }
 
 /// A simulated node. Dropping it ends it, as pulling the plug does; its objects stay.
@@ -43,7 +46,8 @@ impl Simulator {
         let reporter = Reporter::new(spec.faults.dies_at);
         let network = Arc::new(Network::new(spec.address, spec.faults.delay));
         let name = spec.name.clone();
-        let life = Life::new(spec, Arc::clone(&self.trust), Arc::clone(&network), reporter.clone());
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        let life = Life::new(spec, Arc::clone(&self.trust), Arc::clone(&network), reporter.clone(), number);
         let task = tokio::spawn({
             let reporter = reporter.clone();
             async move {

@@ -2,6 +2,7 @@
 
 mod ignition;
 mod plane;
+mod pods;
 
 use jiff::SignedDuration;
 use plane::{Answer, Plane};

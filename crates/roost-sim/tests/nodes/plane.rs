@@ -107,7 +107,23 @@ impl Plane {
     }
 
     pub(crate) async fn create(&self, path: &str, object: &Value) -> Value {
-        send(&self.client, "POST", path, Some(object)).await.expect("an object")
+        self.try_create(path, object).await.expect("an object")
+    }
+
+    pub(crate) async fn try_create(&self, path: &str, object: &Value) -> Result<Value, kube::Error> {
+        send(&self.client, "POST", path, Some(object)).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) {
+        send(&self.client, "DELETE", path, None).await.expect("an object that goes");
+    }
+
+    pub(crate) async fn wait_until_gone(&self, path: &str) {
+        let start = Instant::now();
+        while let Some(object) = self.get(path).await {
+            assert!(start.elapsed() < PATIENCE, "{path} is still {object}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Option<Value> {
