@@ -4,11 +4,15 @@
 //! header says where in the JSON the resource version belongs, so that a get, a list or a watch event is a few copies
 //! of bytes: most reads never build a tree.
 
+use std::io;
+
 use bytes::{BufMut, Bytes, BytesMut};
 use memchr::{memchr, memmem};
 use roost_kinds::Type;
 use roost_object::{Map, Value};
 use roost_store::Revision;
+use serde::Serialize as _;
+use serde_json::ser::Formatter;
 
 /// Bytes before the version's name: the place of the resource version, and the length of the version's name.
 const FIXED_HEADER: usize = 5;
@@ -246,7 +250,18 @@ fn write_name(out: &mut BytesMut, name: &str) {
 }
 
 fn write_value(out: &mut BytesMut, value: &Value) {
-    let _ = serde_json::to_writer(out.writer(), value);
+    let _ = value.serialize(&mut serde_json::Serializer::with_formatter(out.writer(), GoNumbers));
+}
+
+/// What is stored is answered as it is, so numbers are spelled as stock spells them.
+struct GoNumbers;
+
+impl Formatter for GoNumbers {
+    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, number: f64) -> io::Result<()> {
+        let mut text = Vec::with_capacity(24);
+        roost_kinds::json::write_float(&mut text, number);
+        writer.write_all(&text)
+    }
 }
 
 #[cfg(test)]
@@ -293,6 +308,16 @@ mod tests {
         let value: Value = serde_json::from_slice(&out).unwrap();
         assert_eq!(value.get("kind"), None);
         assert_eq!(value["metadata"]["resourceVersion"], "0");
+    }
+
+    #[test]
+    fn numbers_are_spelled_as_go_spells_them() {
+        let mut custom = object();
+        custom["data"] = json!([2.0, 0.5, 1e16, 0.00001, 1e21, -3.0]);
+        let mut out = BytesMut::new();
+        Stored::encode(&custom, "v1", None).write_json(&mut out, "v1", "ConfigMap", 1);
+        let text = std::str::from_utf8(&out).unwrap();
+        assert!(text.contains("[2,0.5,10000000000000000,0.00001,1e+21,-3]"), "{text}");
     }
 
     #[test]

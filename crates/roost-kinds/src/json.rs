@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::table::Type;
 use decoder::{Decoder, Stop};
 
-pub use write::{write, write_untyped};
+pub use write::{write, write_float, write_untyped};
 
 /// An object in the form in which Go writes it.
 #[derive(Debug)]

@@ -100,8 +100,8 @@ fn map(out: &mut Vec<u8>, entries: &Map<String, Value>, mut write: impl FnMut(&m
     out.push(b'}');
 }
 
-/// Very small and very large numbers have an exponent, as in JavaScript.
-fn write_float(out: &mut Vec<u8>, number: f64) {
+/// Writes a number as Go does: plain between 1e-6 and 1e21, without a point where it is whole.
+pub fn write_float(out: &mut Vec<u8>, number: f64) {
     let size = number.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {
         let text = format!("{number:e}");
