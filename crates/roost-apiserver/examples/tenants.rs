@@ -95,6 +95,7 @@ impl Plane {
             node_ports: 30_000..=32_767,
             encryption_key: Some([7; 32]),
             advertised: Some(([192, 0, 2, 1].into(), 6443)),
+            workloads: false,
         };
         let identity = Identity::generate(Timestamp::now(), "https://kubernetes.default.svc.cluster.local")?;
         let cluster = Cluster::new(&format!("tenant-{number}"), self.store.clone(), config, identity);

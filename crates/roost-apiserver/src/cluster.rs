@@ -32,6 +32,9 @@ pub struct ClusterConfig {
     pub encryption_key: Option<[u8; 32]>,
     /// Where nodes and pods reach this API from the network, for the `kubernetes` Endpoints; none leaves it out.
     pub advertised: Option<(IpAddr, u16)>,
+    /// Whether the controllers of workloads and the scheduler run for it. They do not beside stock's, nor where nobody
+    /// runs pods.
+    pub workloads: bool,
 }
 
 /// One tenant's API.
@@ -46,6 +49,8 @@ pub struct Cluster {
     /// In which way each user was last allowed to act as another, which is tried first the next time.
     pub(crate) impersonation: Mutex<HashMap<String, roost_access::impersonation::Mode>>,
     pub(crate) metrics: crate::metrics::Metrics,
+    /// What the controllers of workloads look up, where they run.
+    pub(crate) workloads: Option<Box<crate::inside::Workloads>>,
     pub(crate) audit: RwLock<Option<Arc<crate::audit::AuditLog>>>,
     identity: ArcSwap<Identity>,
     sealer: Option<Sealer>,
@@ -64,6 +69,7 @@ impl Cluster {
             flow: crate::flow::FlowControl::new(tenant),
             impersonation: Mutex::default(),
             metrics: crate::metrics::Metrics::default(),
+            workloads: config.workloads.then(|| Box::new(crate::inside::Workloads::new(tenant))),
             audit: RwLock::new(None),
             identity: ArcSwap::from_pointee(identity),
             sealer: config.encryption_key.map(|key| Sealer::new(&key)),

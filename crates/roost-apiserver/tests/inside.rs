@@ -37,6 +37,7 @@ impl Plane {
             node_ports: 30_000..=32_767,
             encryption_key: Some([7; 32]),
             advertised: None,
+            workloads: false,
         };
         let cluster = Cluster::new(
             "test",

@@ -17,6 +17,7 @@ async fn cluster() -> Arc<Cluster> {
         node_ports: 30_000..=32_767,
         encryption_key: None,
         advertised: None,
+        workloads: false,
     };
     let cluster = Cluster::new("test", Store::memory(Options::default()), config, identity());
     cluster.bootstrap().await.expect("the first objects");

@@ -55,6 +55,7 @@ impl Management {
             node_ports: 30_000..=32_767,
             encryption_key: None,
             advertised: None,
+            workloads: false,
         };
         let identity = Identity::generate(Timestamp::now(), "https://kubernetes.default.svc")?;
         let cluster = Cluster::new("management", store.clone(), config, identity);

@@ -93,6 +93,7 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
         node_ports: NODE_PORTS,
         encryption_key: Some(keys.encryption_key()),
         advertised: Some((reachable(address.ip()), address.port())),
+        workloads: false,
     };
     let cluster = Cluster::new(MANAGEMENT, store.clone(), config, keys.into_identity());
     if let Some(path) = &arguments.audit_log {

@@ -16,6 +16,7 @@ pub(crate) async fn client() -> kube::Client {
         node_ports: 30_000..=32_767,
         encryption_key: None,
         advertised: None,
+        workloads: false,
     };
     let identity = Identity::generate(Timestamp::now(), "https://kubernetes.default.svc").unwrap();
     let cluster = Cluster::new("test", Store::memory(Options::default()), config, identity);

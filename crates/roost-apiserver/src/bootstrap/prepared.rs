@@ -167,6 +167,7 @@ mod tests {
             node_ports: 30_000..=32_767,
             encryption_key: None,
             advertised: None,
+            workloads: false,
         };
         let identity = Identity::generate(jiff::Timestamp::now(), "https://issuer.example.com").unwrap();
         Cluster::new(name, store.clone(), config, identity)

@@ -21,6 +21,7 @@ mod queue;
 mod record;
 mod roles;
 mod timers;
+mod workloads;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -39,6 +40,7 @@ use timers::Timers;
 pub(crate) use account_tokens::note_use as note_token_use;
 pub(crate) use api_services::{built_in as built_in_api_services, foreign_groups, is_foreign};
 pub(crate) use roles::gather as gather_rules;
+pub(crate) use workloads::Workloads;
 
 /// Work on one object.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -83,6 +85,8 @@ pub(crate) enum Task {
     MarkPods(String),
     /// Look whether a pod has come to a node that does not answer.
     CheckPod { namespace: String, name: String },
+    /// Take a workload one step further.
+    Work(workloads::Work),
 }
 
 /// What the reader of the log and the tasks share.
@@ -190,5 +194,6 @@ async fn perform(cluster: &Arc<Cluster>, inside: &Inside, task: Task) -> Result<
         }
         Task::MarkPods(node) => nodes::mark_pods(cluster, &node).await,
         Task::CheckPod { namespace, name } => nodes::check_pod(cluster, &namespace, &name).await,
+        Task::Work(work) => workloads::perform(cluster, inside, work).await,
     }
 }

@@ -8,7 +8,7 @@ use roost_store::Event;
 
 use super::graph::ObjectId;
 use super::metadata::{Metadata, Purpose};
-use super::{Inside, Task, account_tokens, expiry, namespaces, nodes};
+use super::{Inside, Task, account_tokens, expiry, namespaces, nodes, workloads};
 use crate::cluster::Cluster;
 use crate::engine::Engine;
 
@@ -75,6 +75,10 @@ fn observe(
     let owner_tasks = inside.graph.lock().observe(id, &metadata, value.is_some());
     for task in owner_tasks.into_iter().chain(tasks_of(inside, &change)).chain(quota_task(&change)) {
         inside.queue.add(tenant, task);
+    }
+    let resource = (id.collection.group(), id.collection.resource());
+    for work in workloads::tasks(cluster, resource, &metadata, value, previous) {
+        inside.queue.add(tenant, Task::Work(work));
     }
 }
 

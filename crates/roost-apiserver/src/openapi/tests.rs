@@ -20,6 +20,7 @@ fn cluster() -> Arc<Cluster> {
         node_ports: 30000..=32767,
         encryption_key: None,
         advertised: None,
+        workloads: false,
     };
     Cluster::new(
         "tenant",

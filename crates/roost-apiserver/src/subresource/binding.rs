@@ -19,10 +19,22 @@ use crate::write::{self, Change, ChangeKind, Target, metadata_text};
 pub(super) async fn create(call: &Call, bytes: &Bytes) -> Result<Response<Body>, Status> {
     let format = negotiate::negotiate_without_table(&call.headers, &call.query)?;
     let options = WriteOptions::parse(&call.query, WriteKind::Create)?;
-    let mut binding = decode_as(call, bytes, "v1", "Binding", &options)?;
+    let binding = decode_as(call, bytes, "v1", "Binding", &options)?;
     let name = if call.info.name.is_empty() { metadata_text(&binding, "name") } else { &call.info.name }.to_owned();
+    assign(call, &call.info.namespace, &name, binding, &options).await?;
+    Ok(created(&format))
+}
+
+/// Puts a pod on the node that a binding names.
+pub(crate) async fn assign(
+    call: &Call,
+    namespace: &str,
+    name: &str,
+    mut binding: Value,
+    options: &WriteOptions,
+) -> Result<(), Status> {
     let pods = call.cluster.resource("", "v1", "pods").ok_or_else(Status::unknown_path)?;
-    let target = Target { call, resource: &pods, namespace: &call.info.namespace, name: &name, subresource: "binding" };
+    let target = Target { call, resource: &pods, namespace, name, subresource: "binding" };
     let action = Action { operation: "CREATE", kind: ["", "v1", "Binding"] };
     write::match_namespace(&target, &mut binding)?;
     admission::admit(target, &action, &mut binding, options.dry_run).await?;
@@ -37,8 +49,8 @@ pub(super) async fn create(call: &Call, bytes: &Bytes) -> Result<Response<Body>,
     let now = clock::now_text();
     let transform = |live: &Value| bind(&target, live, &binding, node, &now);
     let change = Change { kind: ChangeKind::Bare, transform: &transform, create: false };
-    write::update(target, change, &options).await?;
-    Ok(created(&format))
+    write::update(target, change, options).await?;
+    Ok(())
 }
 
 fn bind(target: &Target<'_>, live: &Value, binding: &Value, node: &str, now: &str) -> Result<Value, Status> {
@@ -83,7 +95,7 @@ fn bind(target: &Target<'_>, live: &Value, binding: &Value, node: &str, now: &st
 }
 
 /// Sets a condition of a pod; its time moves with its status.
-pub(super) fn set_condition(pod: &mut Value, mut condition: Value, now: &str) {
+pub(crate) fn set_condition(pod: &mut Value, mut condition: Value, now: &str) {
     condition["lastProbeTime"] = Value::Null;
     condition["lastTransitionTime"] = now.into();
     let conditions = &mut pod["status"]["conditions"];

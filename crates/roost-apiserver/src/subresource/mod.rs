@@ -20,6 +20,8 @@ use crate::options::WriteOptions;
 use crate::resource::Resource;
 use crate::respond::Body;
 
+pub(crate) use binding::{assign, set_condition};
+
 /// Answers a request that is not plain reading or writing of a stored object; none when it is.
 pub(crate) async fn handle(
     call: &Call,

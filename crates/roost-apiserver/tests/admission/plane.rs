@@ -58,6 +58,7 @@ impl Plane {
             node_ports: 30_000..=32_767,
             encryption_key: None,
             advertised: None,
+            workloads: false,
         };
         let cluster = Cluster::new(
             "test",

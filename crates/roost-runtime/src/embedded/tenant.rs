@@ -33,6 +33,7 @@ impl Tenant {
             node_ports: NODE_PORTS,
             encryption_key: plane.encryption_key.as_ref().map(|key| *key.expose()),
             advertised: plane.advertised.map(|address| (address, plane.port)),
+            workloads: true,
         };
         let cluster = Cluster::new(&plane.id.to_string(), store.clone(), config, identity(&plane.keys)?);
         cluster.bootstrap().await.map_err(|status| RuntimeError::Bootstrap(status.message))?;

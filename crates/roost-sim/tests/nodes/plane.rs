@@ -52,6 +52,7 @@ impl Plane {
             node_ports: 30_000..=32_767,
             encryption_key: None,
             advertised: None,
+            workloads: false,
         };
         let now = Timestamp::now();
         let identity = Identity::generate(now, "https://kubernetes.default.svc").expect("keys");

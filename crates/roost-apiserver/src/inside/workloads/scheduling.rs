@@ -1,0 +1,200 @@
+//! The scheduler: pods that wait get a node, or are told why not.
+
+use std::sync::Arc;
+
+use futures::future::join_all;
+use jiff::Timestamp;
+use roost_object::Status;
+use roost_workloads::action::Reference;
+use roost_workloads::index::Next;
+use roost_workloads::scheduler::{DEFAULT_NAME, Preemption, Surroundings, choose, preempt};
+use roost_workloads::{Event, Pod};
+use serde_json::{Value, json};
+
+use super::super::Task;
+use super::Desk;
+use crate::call::Call;
+use crate::clock;
+use crate::subresource::assign;
+use crate::write::internal_options;
+
+/// The pods that get a node in one turn; others may have work too.
+const TURN: usize = 256;
+/// The pods that are bound at a time: they share syncs.
+const TOGETHER: usize = 64;
+/// Who owns what the scheduler writes, by stock's name.
+const MANAGER: &str = "kube-scheduler";
+
+/// What was decided about a pod.
+enum Decision {
+    Bind { pod: Arc<Pod>, node: String },
+    Refuse { pod: Arc<Pod>, message: String },
+    Preempt { pod: Arc<Pod>, message: String, node: String, victims: Vec<Arc<Pod>> },
+    Later(Timestamp),
+    Done,
+}
+
+impl Desk<'_> {
+    /// Gives pods that wait a node, until none waits that could get one.
+    pub(super) async fn schedule(self) -> Result<(), Status> {
+        for _ in 0..TURN / TOGETHER {
+            let mut decisions = Vec::with_capacity(TOGETHER);
+            let mut done = false;
+            while decisions.len() < TOGETHER {
+                match self.decide() {
+                    Decision::Later(time) => {
+                        self.again(time.duration_since(Timestamp::now()));
+                        done = true;
+                        break;
+                    }
+                    Decision::Done => {
+                        done = true;
+                        break;
+                    }
+                    decision => decisions.push(decision),
+                }
+            }
+            join_all(decisions.into_iter().map(|decision| self.carry_out(decision))).await;
+            if done {
+                return Ok(());
+            }
+        }
+        self.inside.queue.add(&self.cluster.tenant, Task::Work(self.work.clone()));
+        Ok(())
+    }
+
+    fn decide(self) -> Decision {
+        let now = Timestamp::now();
+        self.ask(|index| {
+            let key = match index.waiting.next(now) {
+                Next::Pod(key) => key,
+                Next::NotBefore(time) => return Decision::Later(time),
+                Next::Nobody => return Decision::Done,
+            };
+            let Some(pod) = index.pod(&key).cloned() else { return Decision::Done };
+            let surroundings = Surroundings { same_kind: index.same_kind(&pod) };
+            let unfit = match choose(&mut index.scheduler, &pod, &surroundings) {
+                Ok(choice) => {
+                    index.scheduler.assume(&pod, &choice.node);
+                    return Decision::Bind { pod, node: choice.node };
+                }
+                Err(unfit) => unfit,
+            };
+            index.waiting.failed(&key, &pod, now);
+            match preempt(&mut index.scheduler, &pod, &unfit) {
+                Preemption::Impossible(words) => Decision::Refuse { message: unfit.message(&words), pod },
+                Preemption::Victims { node, victims } => {
+                    Decision::Preempt { message: unfit.message(""), pod, node, victims }
+                }
+            }
+        })
+    }
+
+    async fn carry_out(self, decision: Decision) {
+        match decision {
+            Decision::Bind { pod, node } => {
+                if let Err(status) = self.bind(&pod, &node).await {
+                    tracing::debug!(%status, pod = pod.metadata.name, node, "a pod could not be bound");
+                    let key = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
+                    self.ask(|index| {
+                        index.scheduler.remove_pod(&pod.metadata.uid);
+                        if let Some(current) = index.pod(&key).cloned() {
+                            index.scheduler.set_pod(&current);
+                            index.waiting.failed(&key, &current, Timestamp::now());
+                            index.waiting.something_moved();
+                        }
+                    });
+                    self.again(jiff::SignedDuration::from_secs(1));
+                }
+            }
+            Decision::Refuse { pod, message } => self.refuse(&pod, &message, None).await,
+            Decision::Preempt { pod, message, node, victims } => {
+                for victim in &victims {
+                    self.drive_away(&pod, victim).await;
+                }
+                self.refuse(&pod, &message, Some(&node)).await;
+            }
+            Decision::Later(_) | Decision::Done => {}
+        }
+    }
+
+    async fn bind(self, pod: &Pod, node: &str) -> Result<(), Status> {
+        let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
+        let call = Call::internal(self.cluster);
+        let binding = json!({
+            "apiVersion": "v1", "kind": "Binding",
+            "metadata": {"name": name, "namespace": namespace, "uid": pod.metadata.uid},
+            "target": {"kind": "Node", "name": node},
+        });
+        assign(&call, namespace, name, binding, &internal_options(MANAGER)).await?;
+        let message = format!("Successfully assigned {namespace}/{name} to {node}");
+        self.report(pod, false, "Scheduled", message, "Binding").await;
+        Ok(())
+    }
+
+    /// Says why a pod has no node, and on which one room is being made for it.
+    async fn refuse(self, pod: &Pod, message: &str, nominated: Option<&str>) {
+        self.report(pod, true, "FailedScheduling", message.to_owned(), "Scheduling").await;
+        let told = pod.status.condition("PodScheduled").is_some_and(|condition| {
+            condition.status == "False" && condition.reason == "Unschedulable" && condition.message == message
+        });
+        let nominated = nominated.unwrap_or_default();
+        if told && pod.status.nominated_node_name == nominated {
+            return;
+        }
+        let condition =
+            json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
+        self.set_condition(pod, condition, Some(nominated)).await;
+    }
+
+    async fn drive_away(self, preemptor: &Pod, victim: &Pod) {
+        let message = format!("{DEFAULT_NAME}: preempting to accommodate a higher priority pod");
+        let condition = json!({
+            "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": message,
+        });
+        self.set_condition(victim, condition, None).await;
+        if let Err(status) = self.delete(&Reference::of_pod(victim), None, None).await {
+            tracing::debug!(%status, pod = victim.metadata.name, "a pod could not be driven away");
+            return;
+        }
+        let node = &victim.spec.node_name;
+        let message = format!("Preempted by pod {} on node {node}", preemptor.metadata.uid);
+        self.report(victim, false, "Preempted", message, "Preempting").await;
+    }
+
+    async fn set_condition(self, pod: &Pod, condition: Value, nominated: Option<&str>) {
+        let now = clock::now_text();
+        let generation = pod.metadata.generation;
+        let transform = |live: &Value| {
+            let mut next = live.clone();
+            let mut condition = condition.clone();
+            if generation > 0 {
+                condition["observedGeneration"] = live["metadata"]["generation"].clone();
+            }
+            crate::subresource::set_condition(&mut next, condition, &now);
+            if let Some(nominated) = nominated {
+                match (nominated, next["status"].as_object_mut()) {
+                    ("", Some(status)) => {
+                        status.remove("nominatedNodeName");
+                    }
+                    (node, Some(status)) => {
+                        status.insert("nominatedNodeName".into(), node.into());
+                    }
+                    _ => {}
+                }
+            }
+            Ok(next)
+        };
+        let (namespace, name) = (pod.metadata.namespace.as_str(), pod.metadata.name.as_str());
+        let object = super::super::edit::Object { group: "", plural: "pods", namespace, name };
+        if let Err(status) = super::super::edit::change(self.cluster, object, "status", MANAGER, &transform).await {
+            tracing::debug!(%status, pod = name, "a pod could not be told why it has no node");
+        }
+    }
+
+    async fn report(self, pod: &Pod, warning: bool, reason: &'static str, message: String, action: &'static str) {
+        let event =
+            Event { regarding: Reference::of_pod(pod), warning, reason, message, component: DEFAULT_NAME, action };
+        self.tell(&event).await;
+    }
+}

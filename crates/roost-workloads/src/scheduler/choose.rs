@@ -1,0 +1,128 @@
+//! From a pod to a node: filter, score, pick.
+
+use roost_object::selector::Selector;
+
+use super::affinity::{self, Affinity};
+use super::filter::{self, Wish};
+use super::node::Node;
+use super::outcome::{Rejection, Unfit};
+use super::score;
+use super::spread::{self, Spread};
+use super::state::{Place, State};
+use crate::{Pod, hash};
+
+/// From this many nodes on, not all of them are looked at.
+const FEW_NODES: usize = 100;
+/// The least share of the nodes that is looked at, in percent.
+const LEAST_PERCENT: usize = 5;
+
+/// What the scheduler must know beside nodes and pods.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Which pods are of the same kind: those of the same Services and of the same owner.
+    pub same_kind: Option<Selector>,
+}
+
+/// Where a pod goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Choice {
+    /// The node.
+    pub node: String,
+    /// How many nodes were looked at.
+    pub evaluated: usize,
+}
+
+/// Everything about a pod that is found out once for all nodes.
+pub(super) struct Question<'a> {
+    pod: &'a Pod,
+    wish: Wish,
+    spread: Option<Spread>,
+    affinity: Option<Affinity>,
+}
+
+impl<'a> Question<'a> {
+    pub(super) fn new(state: &State, pod: &'a Pod) -> Question<'a> {
+        Question { pod, wish: Wish::of(pod), spread: Spread::new(state, pod), affinity: Affinity::new(state, pod) }
+    }
+
+    pub(super) fn ask(&self, place: &Place, node: &Node) -> Option<Rejection> {
+        filter::filter(self.pod, &self.wish, place, node)
+            .or_else(|| self.spread.as_ref().and_then(|spread| spread.filter(node)))
+            .or_else(|| self.affinity.as_ref().and_then(|affinity| affinity.filter(node)))
+    }
+}
+
+/// Finds a node for a pod, or says why there is none.
+pub fn choose(state: &mut State, pod: &Pod, surroundings: &Surroundings) -> Result<Choice, Unfit> {
+    let question = Question::new(state, pod);
+    let nodes: Vec<(&Place, &Node)> =
+        state.places.values().filter_map(|place| Some((place, place.node.as_deref()?))).collect();
+    let enough = enough_of(nodes.len());
+    let mut feasible = Vec::with_capacity(enough);
+    let mut unfit = Unfit { nodes: nodes.len(), ..Unfit::default() };
+    let mut evaluated = 0;
+    for index in 0..nodes.len() {
+        if feasible.len() == enough {
+            break;
+        }
+        evaluated += 1;
+        let (place, node) = nodes[(state.start + index) % nodes.len()];
+        match question.ask(place, node) {
+            None => feasible.push((place, node)),
+            Some(rejection) => {
+                unfit.rejections.insert(node.name.clone(), rejection);
+            }
+        }
+    }
+    if feasible.is_empty() {
+        return Err(unfit);
+    }
+    let node = best(state, pod, &question, surroundings, &feasible);
+    let start = (state.start + evaluated) % nodes.len();
+    state.start = start;
+    Ok(Choice { node, evaluated })
+}
+
+/// How many nodes that would do are enough to choose from.
+fn enough_of(nodes: usize) -> usize {
+    if nodes < FEW_NODES {
+        return nodes;
+    }
+    let percent = 50_usize.saturating_sub(nodes / 125).max(LEAST_PERCENT);
+    (nodes * percent / 100).max(FEW_NODES)
+}
+
+fn best(
+    state: &State,
+    pod: &Pod,
+    question: &Question<'_>,
+    surroundings: &Surroundings,
+    nodes: &[(&Place, &Node)],
+) -> String {
+    if let [(_, only)] = nodes {
+        return only.name.clone();
+    }
+    let mut totals = vec![0; nodes.len()];
+    let mut add = |weight: i64, scores: Option<Vec<i64>>| {
+        for (total, score) in totals.iter_mut().zip(scores.into_iter().flatten()) {
+            *total += weight * score;
+        }
+    };
+    add(3, Some(score::taint_toleration(pod, nodes)));
+    add(2, score::node_affinity(pod, nodes));
+    let likely = pod.likely_requests();
+    add(1, Some(nodes.iter().map(|(place, node)| score::least_allocated(likely, place, node)).collect()));
+    add(2, spread::score(state, pod, surroundings.same_kind.as_ref(), nodes));
+    add(2, affinity::score(state, pod, nodes));
+    let requests = &question.wish.requests;
+    add(1, nodes.iter().map(|(place, node)| score::balanced_allocation(requests, place, node)).collect());
+    add(1, Some(nodes.iter().map(|(_, node)| score::image_locality(state, pod, node)).collect()));
+    let most = totals.iter().copied().max().unwrap_or_default();
+    let equals: Vec<usize> = (0..nodes.len()).filter(|index| totals[*index] == most).collect();
+    // Which of equals is chance in stock; here it is the pod's uid, so that the same question has the same answer.
+    let chance = hash::fnv1a(pod.metadata.uid.as_bytes()) as usize;
+    nodes[equals[chance % equals.len()]].1.name.clone()
+}
+
+#[cfg(test)]
+mod tests;

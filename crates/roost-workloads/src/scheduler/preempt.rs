@@ -1,0 +1,136 @@
+//! Making room: which pods of less importance would have to go.
+
+use std::sync::Arc;
+
+use super::choose::Question;
+use super::outcome::{Rejection, Unfit, histogram};
+use super::state::State;
+use crate::Pod;
+
+const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
+const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
+/// What the rule about devices says about pods that have none.
+const NO_CLAIMS: &str = "no new claims to deallocate";
+
+/// What came of the attempt to make room.
+#[derive(Clone, Debug)]
+pub enum Preemption {
+    /// These pods must go from this node first.
+    Victims {
+        /// The node.
+        node: String,
+        /// The pods.
+        victims: Vec<Arc<Pod>>,
+    },
+    /// It cannot be done, and why.
+    Impossible(String),
+}
+
+/// Looks for the node where the least is lost when pods of lower priority go. The state is as before afterwards.
+pub fn preempt(state: &mut State, pod: &Pod, unfit: &Unfit) -> Preemption {
+    let impossible = |words: &str| Preemption::Impossible(format!("{NO_CLAIMS}, preemption: {words}"));
+    if pod.spec.preemption_policy == "Never" {
+        return impossible("not eligible due to preemptionPolicy=Never.");
+    }
+    let nominated = pod.status.nominated_node_name.as_str();
+    if !nominated.is_empty() && unfit.rejections.get(nominated).is_none_or(|rejection| rejection.resolvable) {
+        let waits =
+            state.pods_on(nominated).any(|other| other.spec.priority < pod.spec.priority && is_being_preempted(other));
+        if waits {
+            return impossible("not eligible due to a terminating pod on the nominated node.");
+        }
+    }
+    let mut reasons: Vec<String> = Vec::new();
+    let mut best: Option<(Cost, String, Vec<Arc<Pod>>)> = None;
+    for (name, rejection) in &unfit.rejections {
+        if !rejection.resolvable {
+            reasons.push(NOT_HELPFUL.to_owned());
+            continue;
+        }
+        match victims_on(state, pod, name) {
+            Ok(victims) => {
+                let cost = Cost::of(&victims);
+                if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
+                    best = Some((cost, name.clone(), victims));
+                }
+            }
+            Err(rejection) => reasons.extend(rejection.reasons),
+        }
+    }
+    if let Some((_, node, victims)) = best {
+        Preemption::Victims { node, victims }
+    } else {
+        let counted = histogram(reasons.iter().map(String::as_str));
+        impossible(&format!("0/{} nodes are available: {counted}.", unfit.nodes))
+    }
+}
+
+fn is_being_preempted(pod: &Pod) -> bool {
+    pod.metadata.is_going()
+        && pod
+            .status
+            .condition("DisruptionTarget")
+            .is_some_and(|condition| condition.status == "True" && condition.reason == "PreemptionByScheduler")
+}
+
+/// What is lost: the highest priority, the sum of all, how many, and the youngest of the most important.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Cost {
+    highest: i64,
+    sum: i64,
+    count: usize,
+    youngest: std::cmp::Reverse<Option<jiff::Timestamp>>,
+}
+
+impl Cost {
+    fn of(victims: &[Arc<Pod>]) -> Cost {
+        let highest = victims.iter().map(|victim| victim.spec.priority).max().unwrap_or(i64::MIN);
+        let important = victims.iter().filter(|victim| victim.spec.priority == highest);
+        let start = |victim: &Arc<Pod>| victim.status.start_time.or(victim.metadata.creation_timestamp);
+        Cost {
+            highest,
+            sum: victims.iter().map(|victim| victim.spec.priority + i64::from(i32::MAX) + 1).sum(),
+            count: victims.len(),
+            youngest: std::cmp::Reverse(important.filter_map(start).min()),
+        }
+    }
+}
+
+/// Takes all lesser pods off a node and puts back, the most important first, those that can stay.
+fn victims_on(state: &mut State, pod: &Pod, name: &str) -> Result<Vec<Arc<Pod>>, Rejection> {
+    let mut lesser: Vec<Arc<Pod>> =
+        state.pods_on(name).filter(|other| other.spec.priority < pod.spec.priority).cloned().collect();
+    if lesser.is_empty() {
+        return Err(Rejection::unresolvable(NO_VICTIMS));
+    }
+    lesser.sort_by(|one, other| {
+        let age = |pod: &Pod| pod.status.start_time.or(pod.metadata.creation_timestamp);
+        other.spec.priority.cmp(&one.spec.priority).then_with(|| age(one).cmp(&age(other)))
+    });
+    for victim in &lesser {
+        state.remove_pod(&victim.metadata.uid);
+    }
+    let outcome = if let Some(rejection) = fits(state, pod, name) {
+        Err(rejection)
+    } else {
+        let mut victims = Vec::new();
+        for candidate in &lesser {
+            state.assume(candidate, name);
+            if fits(state, pod, name).is_some() {
+                state.remove_pod(&candidate.metadata.uid);
+                victims.push(Arc::clone(candidate));
+            }
+        }
+        Ok(victims)
+    };
+    for victim in &lesser {
+        state.assume(victim, name);
+    }
+    outcome
+}
+
+fn fits(state: &State, pod: &Pod, name: &str) -> Option<Rejection> {
+    let question = Question::new(state, pod);
+    let place = state.places.get(name)?;
+    question.ask(place, place.node.as_deref()?)
+}
