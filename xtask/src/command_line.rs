@@ -38,6 +38,8 @@ pub(crate) enum Task {
     Crash(Crash),
     /// Takes hosted clusters from creation to removal, on our engine and on a stock kube-apiserver, and breaks things.
     Hosted(Hosted),
+    /// Has the real Ignition fetch and apply what our server hands out; needs root and the package `ignition`.
+    Ignition,
     /// Runs stock's controllers, scheduler and kubelet on our engine and on a stock kube-apiserver; needs root.
     Components(Components),
     /// Runs those of Kubernetes' own conformance tests that need no running container.

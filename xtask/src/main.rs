@@ -10,6 +10,7 @@ mod dependencies;
 mod differential;
 mod generate;
 mod hosted;
+mod ignition;
 mod kube_fetch;
 mod kube_up;
 mod kubectl;
@@ -37,6 +38,7 @@ async fn main() -> ExitCode {
         Task::Bench { benchmark } => bench::run(&benchmark).await,
         Task::Crash(arguments) => crash::run(&arguments).await,
         Task::Hosted(arguments) => hosted::run(&arguments).await,
+        Task::Ignition => ignition::run().await,
         Task::Components(arguments) => components::run(&arguments).await,
         Task::Conformance(arguments) => conformance::run(&arguments).await,
         Task::Kubectl(arguments) => kubectl::run(&arguments).await,

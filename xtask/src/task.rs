@@ -8,6 +8,7 @@ use roost_tests::assets::{AssetError, repository};
 use roost_tests::components::ComponentsError;
 use roost_tests::conformance::ConformanceError;
 use roost_tests::differential::suite::SuiteError;
+use roost_tests::ignition::IgnitionError;
 use roost_tests::journey::JourneyError;
 use roost_tests::plane::PlaneError;
 
@@ -56,6 +57,9 @@ pub(crate) enum TaskError {
     /// The journeys did not happen.
     #[error(transparent)]
     Journey(#[from] JourneyError),
+    /// The real Ignition did not do what it should.
+    #[error(transparent)]
+    Ignition(#[from] IgnitionError),
     /// The task ran and found something wrong.
     #[error("{0}")]
     Found(String),

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::command_line::{Crash, Differential, Hosted, Kubectl, Parity, PlaneChoice};
 use crate::task::{self, TaskError};
-use crate::{crash, differential, hosted, kube_fetch, kubectl, parity, tidy};
+use crate::{crash, differential, hosted, ignition, kube_fetch, kubectl, parity, tidy};
 
 /// Kills of the engine in a test run; the full count is `cargo xtask crash`.
 const CRASHES: usize = 25;
@@ -33,6 +33,10 @@ pub(crate) async fn run() -> Result<(), TaskError> {
     let start = Instant::now();
     kubectl::run(&Kubectl { planes: choice(), filter: None, verbose: false }).await?;
     report.note("kubectl and Python journeys", start);
+
+    let start = Instant::now();
+    ignition::run_if_available().await?;
+    report.note("the real Ignition", start);
 
     let start = Instant::now();
     crash::run(&Crash { times: CRASHES, seed: None }).await?;

@@ -162,19 +162,18 @@ fn verification_hash(hash: &str, minor: u8) -> Result<(), &'static str> {
     if sum.len() == digits { Ok(()) } else { Err("incorrect size for hash sum") }
 }
 
-fn ignition(config: &Config, report: &mut Report) {
-    let Some(ignition) = config.section("ignition") else { return };
+fn ignition(whole: &Config, report: &mut Report) {
+    let Some(ignition) = whole.section("ignition") else { return };
     let place = Place::Field(&Place::Root, "ignition");
-    let lists = [
-        ("config", "/config/merge", "merge"),
-        ("security", "/security/tls/certificateAuthorities", "certificateAuthorities"),
-    ];
+    let (config, security) = (Place::Field(&place, "config"), Place::Field(&place, "security"));
+    let tls = Place::Field(&security, "tls");
+    let lists =
+        [(&config, "/config/merge", "merge"), (&tls, "/security/tls/certificateAuthorities", "certificateAuthorities")];
     let root = Value::Object(ignition.clone());
     for (section, pointer, list) in lists {
         for (index, item) in root.pointer(pointer).and_then(Value::as_array).into_iter().flatten().enumerate() {
             if item.get("source").and_then(Value::as_str).unwrap_or_default().is_empty() {
-                let section = Place::Field(&place, section);
-                report.add(&Place::Item(&Place::Field(&section, list), index), "source is required");
+                report.add(&Place::Item(&Place::Field(section, list), index), "source is required");
             }
         }
     }

@@ -61,35 +61,75 @@ pub(super) fn check(config: &Config, report: &mut Report) {
     }
 }
 
-/// Sections and assignments, with comments, empty lines and continued lines between them.
+/// Reads a unit file as Ignition does: whatever stands before the first section is not looked at, then there are
+/// assignments, comments and more sections.
 fn unit_text(text: &str) -> Result<(), &'static str> {
-    let mut in_section = false;
-    let mut continued = false;
-    for line in text.lines() {
-        let trimmed = line.trim();
-        if continued {
-            continued = trimmed.ends_with('\\') || is_comment(trimmed);
-            continue;
-        }
-        if trimmed.is_empty() || is_comment(trimmed) {
-            continue;
-        }
-        if trimmed.starts_with('[') {
-            if !trimmed.ends_with(']') {
-                return Err("invalid unit content: found garbage after section name");
+    let Some(start) = first_section(text) else { return Ok(()) };
+    let mut rest = after_section_name(start)?;
+    loop {
+        rest = rest.trim_start();
+        match rest.as_bytes().first() {
+            None => return Ok(()),
+            Some(b'[') => rest = after_section_name(&rest[1..])?,
+            Some(b'#' | b';') => rest = after_lines(rest),
+            Some(_) => {
+                let end = rest.find(['=', '\n', '\r']).ok_or("invalid unit content: EOF")?;
+                if rest.as_bytes()[end] != b'=' {
+                    return Err("invalid unit content: unexpected newline encountered while parsing option name");
+                }
+                rest = after_lines(&rest[end + 1..]);
             }
-            in_section = true;
-        } else if !in_section {
-            return Err("invalid unit content: an option stands before the first section");
-        } else if trimmed.contains('=') {
-            continued = trimmed.ends_with('\\');
-        } else {
-            return Err("invalid unit content: a line is neither a section nor an assignment");
         }
     }
-    Ok(())
 }
 
-fn is_comment(line: &str) -> bool {
-    line.starts_with(['#', ';'])
+/// What follows the bracket of the first section.
+fn first_section(mut text: &str) -> Option<&str> {
+    loop {
+        let start = text.find(['[', '#', ';'])?;
+        if text.as_bytes()[start] == b'[' {
+            return Some(&text[start + 1..]);
+        }
+        text = after_lines(&text[start..]);
+    }
+}
+
+fn after_section_name(text: &str) -> Result<&str, &'static str> {
+    let (_, rest) = text.split_once(']').ok_or("invalid unit content: unable to find end of section")?;
+    let (suffix, rest) = rest.split_once('\n').unwrap_or((rest, ""));
+    if suffix.trim().is_empty() { Ok(rest) } else { Err("invalid unit content: found garbage after section name") }
+}
+
+/// What follows this line and the lines that continue it.
+fn after_lines(mut text: &str) -> &str {
+    loop {
+        let (line, rest) = text.split_once('\n').unwrap_or((text, ""));
+        if rest.is_empty() || !line.ends_with('\\') {
+            return rest;
+        }
+        text = rest;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::unit_text;
+
+    #[test]
+    fn unit_files_are_read_as_ignition_reads_them() {
+        for good in [
+            "",
+            "no section at all",
+            "# [x\n[Unit]\nA=b\n",
+            "[Unit]\nA=b",
+            "[Unit]\nA=b \\\n  c\n# d\n\n[Install]\nB=\n",
+            "[Unit]\n# x \\\ny\nA=b\n",
+            "[Unit]  \n A = b\r\n",
+        ] {
+            assert_eq!(unit_text(good), Ok(()), "{good:?}");
+        }
+        for bad in ["[Unit", "[Unit] x\n", "[Unit]\nA\n", "[Unit]\nA", "x [Unit]\nA\nB=c"] {
+            assert!(unit_text(bad).is_err(), "{bad:?}");
+        }
+    }
 }
