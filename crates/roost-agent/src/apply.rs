@@ -9,7 +9,7 @@ use crate::digest;
 use crate::host::{Host, StepError};
 use crate::intent::{Contents, Intent};
 use crate::journal::Journal;
-use crate::root::Owner;
+use crate::root::{Owner, Root};
 use crate::step::{Before, Step};
 use crate::system::System;
 
@@ -59,6 +59,7 @@ pub fn apply<S: System>(
     let mut reload = false;
     let mut restart = false;
     for intent in intents {
+        let intent = &located(&host.root, intent);
         if reload && matches!(intent.step, Step::Enable { .. } | Step::Start { .. }) {
             host.system
                 .reload_units()
@@ -85,7 +86,9 @@ pub fn apply<S: System>(
         };
         if did {
             changed += 1;
-            tell(&intent.step);
+            if intent.step.is_change() {
+                tell(&intent.step);
+            }
             if let Step::File { path, .. } | Step::Link { path, .. } = &intent.step {
                 reload |= path.starts_with("/etc/systemd/");
                 restart = true;
@@ -93,6 +96,21 @@ pub fn apply<S: System>(
         }
     }
     Ok(changed)
+}
+
+/// The same intent at the real path of what it changes.
+fn located(root: &Root, intent: &Intent) -> Intent {
+    let mut intent = intent.clone();
+    let appends = matches!(intent.contents, Contents::Appended(_));
+    if let Step::Claim { path }
+    | Step::Keep { path }
+    | Step::Directory { path, .. }
+    | Step::File { path, .. }
+    | Step::Link { path, .. } = &mut intent.step
+    {
+        *path = root.real(path, appends);
+    }
+    intent
 }
 
 fn apply_file<S: System>(host: &mut Host<S>, intent: &Intent, fetch: &mut dyn Fetch) -> Result<bool, ApplyError> {
@@ -141,6 +159,10 @@ fn earlier<S: System>(host: &Host<S>, step: &Step) -> io::Result<Vec<u8>> {
         (None, Step::File { path, .. }) => path.clone(),
         (None, _) => return Ok(Vec::new()),
     };
+    // A link that leads nowhere had no contents.
+    if host.root.look(&path).is_some_and(|found| found.is_symlink()) {
+        return Ok(Vec::new());
+    }
     match std::fs::read(host.root.at(&path)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         other => other,

@@ -1,6 +1,7 @@
 //! What each command does, from its arguments to what is printed.
 
 use std::error::Error;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -44,6 +45,11 @@ fn say(words: &str) {
     eprintln!("{words}");
 }
 
+/// Whoever reads may stop reading.
+fn print(text: &dyn std::fmt::Display) {
+    let _ = write!(std::io::stdout(), "{text}");
+}
+
 /// Checks the host.
 pub(crate) fn preflight(arguments: &Preflight) -> Outcome {
     let mut targets = Vec::new();
@@ -64,12 +70,12 @@ pub(crate) fn preflight(arguments: &Preflight) -> Outcome {
     };
     let report = preflight::judge(&inventory, &expectations);
     match arguments.output {
-        Output::Text => print!("{report}"),
+        Output::Text => print(&report),
         Output::Json => {
             let document = serde_json::json!({
                 "canJoin": report.can_join(), "checks": report.checks, "inventory": inventory,
             });
-            println!("{document:#}");
+            print(&format_args!("{document:#}\n"));
         }
     }
     Ok(if report.can_join() { ExitCode::SUCCESS } else { ExitCode::from(CANNOT_JOIN) })
@@ -102,8 +108,8 @@ pub(crate) fn join(arguments: &Join) -> Outcome {
 pub(crate) fn status(arguments: &Status) -> Outcome {
     let status = status::read(&host())?;
     match arguments.output {
-        Output::Text => print!("{status}"),
-        Output::Json => println!("{:#}", serde_json::to_value(&status)?),
+        Output::Text => print(&status),
+        Output::Json => print(&format_args!("{:#}\n", serde_json::to_value(&status)?)),
     }
     Ok(if status.is_well() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -2,7 +2,6 @@
 
 use std::fs::Metadata;
 use std::io::{self, Read};
-use std::mem::discriminant;
 use std::os::unix::fs::MetadataExt as _;
 
 use crate::journal::{Entry, Journal, JournalError};
@@ -33,7 +32,7 @@ pub enum StepError {
         source: SystemError,
     },
     /// Something is in the way that cannot be put aside.
-    #[error("cannot {step}: a directory is there")]
+    #[error("cannot {step}: a directory is there, or has to be")]
     InTheWay {
         /// The step.
         step: String,
@@ -54,15 +53,11 @@ pub struct Host<S> {
 impl<S: System> Host<S> {
     /// Does a step and writes it down. Says whether anything changed.
     pub fn perform(&mut self, step: &Step, contents: Option<&mut dyn Read>) -> Result<bool, StepError> {
-        let mut known = self.journal.find(step).cloned();
-        if let Some(entry) = known.take_if(|entry| discriminant(&entry.step) != discriminant(step)) {
-            // What was a directory and becomes a file is put back first; both could not be undone by one entry.
-            if let Step::Directory { path, .. } = &entry.step
-                && std::fs::read_dir(self.root.at(path)).is_ok_and(|mut found| found.next().is_some())
-            {
-                return Err(StepError::InTheWay { step: step.to_string() });
-            }
-            self.undo_one(&entry)?;
+        let known = self.journal.find(step).cloned();
+        let is_directory = |step: &Step| matches!(step, Step::Directory { .. });
+        // A file may become a link and the other way round; a directory has things in it.
+        if known.as_ref().is_some_and(|entry| is_directory(&entry.step) != is_directory(step)) {
+            return Err(StepError::InTheWay { step: step.to_string() });
         }
         let entry = match known {
             Some(entry) if entry.step == *step && entry.done && self.holds(step) => return Ok(false),

@@ -161,7 +161,6 @@ pub fn intents(root: &Root, materials: &Materials<'_>) -> Result<Vec<Intent>, In
     list.extend(REMEMBERED_SETTINGS.iter().map(|key| plain(Step::Setting { key: (*key).to_owned(), value: None })));
     let units = units_of(payload);
     list.extend(units.iter().map(|unit| plain(Step::Running { unit: unit.clone() })));
-    list.push(plain(Step::Network));
     list.extend(resume(materials.agent));
     list.extend(missing_basics(root));
     if let Some(software) = materials.software {
@@ -175,6 +174,8 @@ pub fn intents(root: &Root, materials: &Materials<'_>) -> Result<Vec<Intent>, In
         }
         list.push(plain(Step::Packages { manager: software.manager, names: software.packages.clone() }));
     }
+    // After the packages, so that it is undone while the tools for it are still there.
+    list.push(plain(Step::Network));
     let linked = linked_plugins(root, payload, materials.software);
     list.extend(linked.clone());
     list.extend(storage(root, payload, linked.is_some())?);

@@ -42,9 +42,13 @@ pub(crate) fn state() -> NetworkState {
     NetworkState { interfaces: interfaces(), tables: tables() }
 }
 
+/// Of this process's own namespace; `/sys` may show another one.
 fn interfaces() -> BTreeSet<String> {
-    let entries = std::fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
-    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    names(&std::fs::read_to_string("/proc/self/net/dev").unwrap_or_default())
+}
+
+fn names(table: &str) -> BTreeSet<String> {
+    table.lines().skip(2).filter_map(|line| Some(line.split_once(':')?.0.trim().to_owned())).collect()
 }
 
 /// Hosts without nft have no tables of it.
@@ -123,7 +127,13 @@ fn without_plugin_rules(saved: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_plugin_rules;
+    use super::{names, without_plugin_rules};
+
+    #[test]
+    fn interfaces_are_those_of_the_table() {
+        let table = "Inter-|   Receive\n face |bytes\n    lo: 1 2\n  cni0: 0 0\n";
+        assert_eq!(names(table).into_iter().collect::<Vec<_>>(), ["cni0", "lo"]);
+    }
 
     #[test]
     fn only_the_rules_of_pods_and_services_go() {

@@ -52,6 +52,30 @@ impl Root {
         self.prefix.join(path.trim_start_matches('/'))
     }
 
+    /// The same path without links in it. Only a link at its very end stays, unless that is to be followed, too.
+    ///
+    /// What is written down under its real path can be put back even when a link on the way leads elsewhere by then.
+    pub(crate) fn real(&self, path: &str, follow_last: bool) -> String {
+        let mut beyond: Vec<&str> = Vec::new();
+        let mut above = path.trim_end_matches('/');
+        let mut may_resolve = follow_last;
+        loop {
+            let found = if may_resolve { fs::canonicalize(self.at(above)).ok() } else { None };
+            let inside = found.as_ref().and_then(|found| found.strip_prefix(fs::canonicalize(&self.prefix).ok()?).ok());
+            if let Some(inside) = inside {
+                let mut real = format!("/{}", inside.to_string_lossy());
+                for part in beyond.iter().rev() {
+                    real = format!("{}/{part}", real.trim_end_matches('/'));
+                }
+                return real;
+            }
+            let Some((directory, name)) = above.rsplit_once('/') else { return path.to_owned() };
+            beyond.push(name);
+            above = directory;
+            may_resolve = true;
+        }
+    }
+
     /// The text of a file that is there and is text.
     pub fn text(&self, path: &str) -> Option<String> {
         let mut text = String::new();

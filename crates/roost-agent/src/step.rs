@@ -96,6 +96,19 @@ pub enum Step {
 }
 
 impl Step {
+    /// Whether it changes anything by itself, rather than only remembering how it was.
+    pub fn is_change(&self) -> bool {
+        !matches!(
+            self,
+            Self::Claim { .. }
+                | Self::Keep { .. }
+                | Self::Running { .. }
+                | Self::Network
+                | Self::Containers
+                | Self::Setting { value: None, .. }
+        )
+    }
+
     /// What it changes. Two steps with the same subject follow each other; the first one knows what was before.
     pub fn subject(&self) -> String {
         match self {
