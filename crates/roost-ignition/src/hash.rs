@@ -130,3 +130,7 @@ fn without_nothing(value: &mut Value) {
         _ => {}
     }
 }
+
+#[cfg(test)]
+#[path = "hash/tests.rs"]
+mod tests;

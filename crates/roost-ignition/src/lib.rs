@@ -2,6 +2,8 @@
 //!
 //! Nothing here reads a clock or a file, and the same input always gives the same bytes.
 
+#[cfg(test)]
+mod arbitrary;
 mod config;
 mod contents;
 mod data_url;
@@ -9,6 +11,8 @@ mod finding;
 pub mod hash;
 mod merge;
 pub mod payload;
+#[cfg(test)]
+mod properties;
 mod read;
 mod schema;
 mod translate;

@@ -129,3 +129,7 @@ pub struct Target {
     /// Whose certificate the server shows, in PEM; empty for those that the host trusts already.
     pub certificate_authority: String,
 }
+
+#[cfg(test)]
+#[path = "user_data/tests.rs"]
+mod tests;

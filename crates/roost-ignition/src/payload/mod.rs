@@ -22,7 +22,7 @@ pub use pool::{
     Artifact, CgroupDriver, Endpoint, Kubelet, Mirror, Node, Pool, Proxy, Runtime, Taint, TaintEffect, UserConfig,
 };
 pub use reading::{Bootstrap, Joining, ReadPayloadError};
-pub use rendered::Rendered;
+pub use rendered::{Rendered, Written};
 
 /// The version that payloads are written in, unless a user's config needs a later one: the one that upstream serves.
 pub const PAYLOAD_VERSION: SpecVersion = SpecVersion::V3_2;

@@ -2,12 +2,15 @@
 
 use std::fmt;
 
-use roost_pki::{Credential, Kubeconfig};
+use roost_pki::{Credential, Kubeconfig, Secret};
 
 use super::labels::registered_by_kubelet;
 use super::pool::{Node, Pool};
 use super::{env, paths};
 use crate::config::Config;
+use crate::data_url;
+use crate::finding::ConfigError;
+use crate::version::SpecVersion;
 
 /// What the bootstrap user is called in the kubeconfig.
 const BOOTSTRAP_USER: &str = "kubelet-bootstrap";
@@ -50,11 +53,30 @@ impl Rendered {
     /// The whole payload of one node.
     pub fn for_node(&self, node: &Node) -> Config {
         let mut config = self.shared.clone();
-        let credential = Credential::Token(node.bootstrap_token.clone());
-        let kubeconfig = Kubeconfig::new(&self.cluster_name, &self.server, &self.api_trust, BOOTSTRAP_USER, credential);
-        config.put_file(paths::BOOTSTRAP_KUBECONFIG, 0o600, kubeconfig.to_yaml().expose().as_bytes());
+        config.put_file(paths::BOOTSTRAP_KUBECONFIG, 0o600, self.kubeconfig(node).expose().as_bytes());
         config.put_file(paths::KUBELET_ENV, 0o644, self.environment(node).as_bytes());
         config
+    }
+
+    /// The payload in the words of a version, written out but for what only one node gets.
+    pub fn written(&self, version: SpecVersion) -> Result<Written, ConfigError> {
+        let mut config = self.shared.clone();
+        for (path, mode) in [(paths::BOOTSTRAP_KUBECONFIG, 0o600), (paths::KUBELET_ENV, 0o644)] {
+            config.put_file(path, mode, path.as_bytes());
+        }
+        let text = String::from_utf8(config.translate(version)?.to_bytes()).unwrap_or_default();
+        let gap = |path: &str| data_url::encode(path.as_bytes());
+        let pieces = text.rsplit_once(&gap(paths::KUBELET_ENV)).and_then(|(rest, after)| {
+            let (before, between) = rest.rsplit_once(&gap(paths::BOOTSTRAP_KUBECONFIG))?;
+            Some([before, between, after].map(str::to_owned))
+        });
+        let pieces = pieces.ok_or(ConfigError::NotAConfig)?;
+        Ok(Written { rendered: self.clone(), version, pieces })
+    }
+
+    fn kubeconfig(&self, node: &Node) -> Secret<String> {
+        let credential = Credential::Token(node.bootstrap_token.clone());
+        Kubeconfig::new(&self.cluster_name, &self.server, &self.api_trust, BOOTSTRAP_USER, credential).to_yaml()
     }
 
     fn environment(&self, node: &Node) -> String {
@@ -68,6 +90,35 @@ impl Rendered {
             env::line(&mut text, name, if env::is_plain(value) { value } else { "" });
         }
         text
+    }
+}
+
+/// A pool's payload as text with two gaps: personalising it is copying. For servers that hand out thousands.
+#[derive(Clone)]
+pub struct Written {
+    rendered: Rendered,
+    version: SpecVersion,
+    pieces: [String; 3],
+}
+
+impl Written {
+    /// The version that it is written in.
+    pub fn version(&self) -> SpecVersion {
+        self.version
+    }
+
+    /// The whole payload of one node: the bytes of [`Rendered::for_node`].
+    pub fn for_node(&self, node: &Node) -> Vec<u8> {
+        let [before, between, after] = &self.pieces;
+        let kubeconfig = data_url::encode(self.rendered.kubeconfig(node).expose().as_bytes());
+        let environment = data_url::encode(self.rendered.environment(node).as_bytes());
+        [before.as_str(), &kubeconfig, between, &environment, after].concat().into_bytes()
+    }
+}
+
+impl fmt::Debug for Written {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Written").field("version", &self.version).finish_non_exhaustive()
     }
 }
 

@@ -124,6 +124,37 @@ fn the_same_pool_gives_the_same_bytes() {
 }
 
 #[test]
+fn what_is_written_ahead_is_the_same() {
+    for pool in [pool(), full_pool()] {
+        let rendered = render(&pool).unwrap();
+        for version in [SpecVersion::V3_1, SpecVersion::V3_2, SpecVersion::V3_5] {
+            let written = rendered.written(version).unwrap();
+            let slowly = rendered.for_node(&node()).translate(version).unwrap();
+            assert_eq!(written.for_node(&node()), slowly.to_bytes());
+            assert_eq!(written.version(), version);
+        }
+    }
+    assert!(render(&full_pool()).unwrap().written(SpecVersion::V3_0).is_err(), "3.0 has no proxy");
+}
+
+/// Far below what a boot can feel, even where nothing is optimised.
+#[test]
+fn rendering_is_quick() {
+    let pool = full_pool();
+    let best = (0..20)
+        .map(|_| {
+            let start = std::time::Instant::now();
+            let bytes = render(&pool).unwrap().for_node(&node()).to_bytes();
+            assert!(!bytes.is_empty());
+            start.elapsed()
+        })
+        .min()
+        .unwrap();
+    println!("a payload is rendered in {best:?}");
+    assert!(best < std::time::Duration::from_millis(20), "{best:?}");
+}
+
+#[test]
 fn user_manifests_reach_the_node() {
     let manifests = r#"
 apiVersion: machineconfiguration.openshift.io/v1

@@ -278,6 +278,9 @@ fn clevis_of(clevis: &Record, place: &Place<'_>, report: &mut Report) -> bool {
         if filled(tang, "thumbprint").is_none() {
             report.add(&Place::Field(&place, "thumbprint"), "thumbprint is required");
         }
+        if filled(tang, "advertisement").is_some_and(|text| roost_object::json::read(text.as_bytes()).is_err()) {
+            report.add(&Place::Field(&place, "advertisement"), "advertisement is not valid JSON");
+        }
     }
     let Some(custom) = clevis.get("custom").and_then(Value::as_object) else { return by_itself };
     let pin = filled(custom, "pin");
