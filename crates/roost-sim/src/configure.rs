@@ -36,6 +36,8 @@ pub(crate) struct Configuration {
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) taints: Vec<Taint>,
     pub(crate) provider_id: Option<String>,
+    /// Whose certificates callers of the kubelet may show, in PEM.
+    pub(crate) callers: String,
 }
 
 /// Brings together what a node is told.
@@ -46,13 +48,17 @@ pub(crate) async fn configure(
 ) -> Result<Configuration, ConfigureError> {
     let spec = fetcher.spec;
     match &spec.start {
-        Start::Kubeconfig(kubeconfig) => Ok(Configuration {
-            name: spec.name.clone(),
-            access: Access::from_kubeconfig(kubeconfig)?,
-            labels: spec.labels.clone(),
-            taints: spec.taints.clone(),
-            provider_id: spec.provider_id.clone(),
-        }),
+        Start::Kubeconfig(kubeconfig) => {
+            let access = Access::from_kubeconfig(kubeconfig)?;
+            Ok(Configuration {
+                name: spec.name.clone(),
+                callers: access.authorities.clone(),
+                access,
+                labels: spec.labels.clone(),
+                taints: spec.taints.clone(),
+                provider_id: spec.provider_id.clone(),
+            })
+        }
         Start::UserData(user_data) => {
             if let Some(kept) = disk.read(PAYLOAD_FILE) {
                 return of_payload(spec, &Config::parse(kept.as_bytes())?);
@@ -64,15 +70,23 @@ pub(crate) async fn configure(
     }
 }
 
+/// Forgets the payload, so that the host is provisioned anew.
+pub(crate) fn forget(disk: &Disk) {
+    disk.remove(PAYLOAD_FILE);
+}
+
 fn of_payload(spec: &NodeSpec, payload: &Config) -> Result<Configuration, ConfigureError> {
     let joining = Joining::read(payload)?;
     let file = |path: &str| payload.file(path)?.contents().ok();
     let kubeconfig = file(paths::BOOTSTRAP_KUBECONFIG).ok_or(ReadPayloadError::Missing(paths::BOOTSTRAP_KUBECONFIG))?;
     let mut labels = joining.labels;
     labels.extend(spec.labels.clone());
+    let access = Access::with_files(&kubeconfig, file)?;
+    let callers = file(paths::KUBELET_CLIENT_CA).and_then(|bytes| String::from_utf8(bytes).ok());
     Ok(Configuration {
         name: joining.node_name,
-        access: Access::with_files(&kubeconfig, file)?,
+        callers: callers.unwrap_or_else(|| access.authorities.clone()),
+        access,
         labels,
         taints: joining.taints.into_iter().chain(spec.taints.clone()).collect(),
         provider_id: joining.provider_id.or_else(|| spec.provider_id.clone()),

@@ -21,6 +21,13 @@ impl Disk {
         fs::read_to_string(self.directory.as_ref()?.join(name)).ok()
     }
 
+    /// Removes a file; one that is not there is no error.
+    pub(crate) fn remove(&self, name: &str) {
+        if let Some(directory) = &self.directory {
+            let _ = fs::remove_file(directory.join(name));
+        }
+    }
+
     /// Replaces a file as a whole: a host that dies meanwhile has the old one or the new one. Only its owner reads it.
     pub(crate) fn write(&self, name: &str, text: &str) -> io::Result<()> {
         let Some(directory) = &self.directory else { return Ok(()) };
@@ -47,6 +54,9 @@ mod tests {
         disk.write("a", "one").unwrap();
         disk.write("a", "two").unwrap();
         assert_eq!(disk.read("a").as_deref(), Some("two"));
+        disk.remove("a");
+        disk.remove("a");
+        assert_eq!(disk.read("a"), None);
         let nothing = Disk::new(None);
         nothing.write("a", "one").unwrap();
         assert_eq!(nothing.read("a"), None);

@@ -13,6 +13,7 @@ mod disk;
 mod faults;
 mod identity;
 mod ignition;
+mod kubelet;
 mod life;
 mod network;
 mod node;

@@ -13,9 +13,10 @@ use crate::configure::{self, Configuration, ConfigureError};
 use crate::disk::Disk;
 use crate::identity::Identity;
 use crate::ignition::Fetcher;
+use crate::kubelet::{self, Kubelet, Shown};
 use crate::network::Network;
 use crate::node::{self, Facts};
-use crate::pods::{Addresses, Worker};
+use crate::pods::{Addresses, View, Worker};
 use crate::progress::{Reporter, Stage};
 use crate::retry::Backoff;
 use crate::spec::NodeSpec;
@@ -27,8 +28,6 @@ const HTTP2: &[u8] = b"h2";
 const CLIENT_FILE: &str = "kubelet-client-current.pem";
 /// Where a kubelet keeps its serving certificate and key.
 const SERVING_FILE: &str = "kubelet-server-current.pem";
-/// The port of a kubelet.
-const PORT: u16 = 10_250;
 
 /// Why a node comes no further for now.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +42,13 @@ enum LifeError {
     Disk(#[from] std::io::Error),
     #[error("the node's keys could not be written down")]
     Keys(#[from] roost_pki::Error),
+}
+
+impl LifeError {
+    /// Whether the API does not know the node's credential any more.
+    fn is_unknown(&self) -> bool {
+        matches!(self, Self::Certificate(CertificateError::Send(error)) if error.is(http::StatusCode::UNAUTHORIZED))
+    }
 }
 
 /// All that a node lives with.
@@ -76,6 +82,10 @@ impl Life {
             match Box::pin(self.become_known()).await {
                 Ok(known) => break known,
                 Err(error) => {
+                    if error.is_unknown() {
+                        // A host that was off for longer than its credential was good is provisioned anew.
+                        configure::forget(&self.disk);
+                    }
                     self.reporter.trouble(words(&error));
                     backoff.wait().await;
                 }
@@ -140,8 +150,19 @@ impl Life {
         identity: &Identity,
     ) -> Result<std::convert::Infallible, LifeError> {
         let Configuration { name, access, .. } = configuration;
-        let client = self.client(access.clone(), Some(identity))?;
-        let facts = Facts::of(&self.spec, configuration, PORT);
+        let client = Arc::new(self.client(access.clone(), Some(identity))?);
+        let listener = kubelet::listen(self.spec.address).await;
+        let facts = Facts::of(&self.spec, configuration, kubelet::port(listener.as_ref()));
+        let shown = Arc::new(Shown::default());
+        let tls = kubelet::tls(&self.trust, Arc::clone(&shown), &configuration.callers)?;
+        let view = View::default();
+        let kubelet =
+            Kubelet { node: name.clone(), client: Arc::clone(&client), clock: self.clock, view: view.clone() };
+        let kubelet = async {
+            if let Some(listener) = listener {
+                kubelet.serve(listener, tls).await;
+            }
+        };
         let uid = self.register(&client, &facts).await;
         let share = share(name);
         let range = watch::Sender::new(None);
@@ -152,13 +173,15 @@ impl Life {
             clock: self.clock,
             range: range.subscribe(),
             addresses: Addresses::fallback(self.number),
+            view,
         };
         tokio::join!(
             pods.run(),
+            kubelet,
             node::keep_lease(&client, name, &uid, self.clock, &self.reporter, share),
             node::keep_status(&client, &facts, self.clock, &self.reporter, &range),
             self.keep_client_certificate(&client, configuration, identity.renewal(share), share),
-            self.keep_serving_certificate(&client, name, share),
+            self.keep_serving_certificate(&client, name, &shown, share),
         );
         Ok(std::future::pending().await)
     }
@@ -209,7 +232,7 @@ impl Life {
         }
     }
 
-    async fn keep_serving_certificate(&self, client: &Client, name: &str, share: u8) {
+    async fn keep_serving_certificate(&self, client: &Client, name: &str, shown: &Shown, share: u8) {
         let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
         let mut kept = self.kept(SERVING_FILE);
         loop {
@@ -217,6 +240,10 @@ impl Life {
                 Some(identity) => Ok(identity),
                 None => self.new_serving_certificate(client, name).await,
             };
+            let identity = identity.and_then(|identity| {
+                shown.set(&identity, &self.trust)?;
+                Ok(identity)
+            });
             match identity {
                 Ok(identity) => {
                     backoff.reset();

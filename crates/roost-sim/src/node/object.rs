@@ -174,6 +174,7 @@ mod tests {
             labels: [label("zone", "x"), label("kubernetes.io/hostname", "forged")].into(),
             taints: vec![Taint { key: "k".to_owned(), value: String::new(), effect: TaintEffect::NoSchedule }],
             provider_id: Some("roost://1/a".to_owned()),
+            callers: String::new(),
         };
         let now = Timestamp::from_second(1_700_000_000).unwrap();
         let node = Facts::of(&spec, &configuration, 10_250).registration(now);

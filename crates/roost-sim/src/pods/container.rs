@@ -4,6 +4,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 
 use super::behaviour::Behaviour;
+use super::view::Line;
 
 /// The longest wait before a container is started again.
 const LONGEST_BACK_OFF: SignedDuration = SignedDuration::from_mins(5);
@@ -81,7 +82,12 @@ pub(super) struct Container {
     restart: Restart,
     /// How often it has been started, by which containers are told apart.
     pub(super) runs: u64,
+    /// What it has said.
+    pub(super) lines: Vec<Line>,
 }
+
+/// The most lines that are kept of a container.
+const MAX_LINES: usize = 200;
 
 impl Container {
     pub(super) fn new(pod: &Value, spec: &Value, role: Role, restarts: u64) -> Self {
@@ -106,6 +112,7 @@ impl Container {
             behaviour,
             restart,
             runs: restarts,
+            lines: Vec::new(),
         }
     }
 
@@ -113,6 +120,7 @@ impl Container {
     pub(super) fn release(&mut self, now: Timestamp) {
         if self.state == State::Held {
             self.state = if self.behaviour.pull_error {
+                self.say(now, "its image cannot be had, as the pod's annotation asks");
                 State::NoImage
             } else {
                 State::Creating(after(now, self.behaviour.start))
@@ -141,10 +149,12 @@ impl Container {
     fn start(&mut self, time: Timestamp) {
         self.runs += 1;
         self.state = State::Running(time);
+        self.say(time, &format!("simulated container started, run {}", self.runs));
     }
 
     fn end(&mut self, end: End) {
         self.state = State::Ended(end);
+        self.say(end.finished, &format!("simulated container ended with code {}", end.code));
     }
 
     fn begin_again(&mut self, time: Timestamp) {
@@ -227,6 +237,13 @@ impl Container {
             State::Ended(_) => {}
         }
         self.restart = Restart::Never;
+    }
+
+    fn say(&mut self, time: Timestamp, words: &str) {
+        if self.lines.len() == MAX_LINES {
+            self.lines.remove(0);
+        }
+        self.lines.push((time, words.to_owned()));
     }
 }
 

@@ -8,7 +8,12 @@ mod behaviour;
 mod container;
 mod pod;
 mod status;
+mod view;
 mod worker;
 
 pub(crate) use addresses::Addresses;
+pub(crate) use view::{Line, PodView, View};
 pub(crate) use worker::Worker;
+
+#[cfg(test)]
+pub(crate) use view::ContainerView;

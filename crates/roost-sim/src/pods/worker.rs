@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use super::addresses::Addresses;
 use super::pod::{Outlook, Pod};
 use super::status;
+use super::view::View;
 use crate::client::{Client, ClientError};
 use crate::clock::{Clock, seconds};
 use crate::retry::Backoff;
@@ -40,6 +41,7 @@ pub(crate) struct Worker<'a> {
     pub(crate) clock: Clock,
     pub(crate) range: watch::Receiver<Option<String>>,
     pub(crate) addresses: Addresses,
+    pub(crate) view: View,
 }
 
 impl Worker<'_> {
@@ -113,8 +115,9 @@ impl Worker<'_> {
     }
 
     fn forget(&mut self, pods: &mut HashMap<String, Entry>, uid: &str) {
-        let address = pods.remove(uid).and_then(|entry| entry.local.address);
-        if let Some(address) = address.filter(|address| *address != self.host) {
+        let Some(entry) = pods.remove(uid) else { return };
+        self.view.forget(&entry.local);
+        if let Some(address) = entry.local.address.filter(|address| *address != self.host) {
             self.addresses.free(address);
         }
     }
@@ -187,6 +190,7 @@ impl Worker<'_> {
         let now = self.clock.now();
         entry.again = None;
         let outlook = entry.local.advance(&entry.object, now);
+        self.view.write(&entry.local);
         let said = status::of(&entry.object, &entry.local, self.host, &entry.said, now);
         if said != entry.said && !self.say(entry, said).await {
             entry.again = now.checked_add(RETRY).ok();

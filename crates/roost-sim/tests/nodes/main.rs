@@ -1,6 +1,7 @@
 //! Simulated nodes on the engine, over real sockets.
 
 mod ignition;
+mod kubelet;
 mod plane;
 mod pods;
 
