@@ -145,6 +145,18 @@ struct Target {
     roots: Arc<RootCertStore>,
 }
 
+fn target(url: &str, authority: &str) -> Result<Arc<Target>, ClientError> {
+    let wrong = || ClientError::Address(url.to_owned());
+    let uri: Uri = url.parse().map_err(|_| wrong())?;
+    let host = uri.authority().ok_or_else(wrong)?;
+    let name = ServerName::try_from(host.host().to_owned()).map_err(|_| wrong())?;
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(authority)? {
+        roots.add(certificate).map_err(identity_error)?;
+    }
+    Ok(Arc::new(Target { authority: host.to_string(), name, roots: Arc::new(roots) }))
+}
+
 /// A client of one server with one TLS identity.
 #[derive(Clone)]
 pub struct Client {
@@ -156,16 +168,12 @@ pub struct Client {
 impl Client {
     /// A client that shows the administrator's certificate.
     pub fn administrator(kubeconfig: &Kubeconfig) -> Result<Self, ClientError> {
-        let wrong = || ClientError::Address(kubeconfig.server.clone());
-        let uri: Uri = kubeconfig.server.parse().map_err(|_| wrong())?;
-        let authority = uri.authority().ok_or_else(wrong)?;
-        let name = ServerName::try_from(authority.host().to_owned()).map_err(|_| wrong())?;
-        let mut roots = RootCertStore::empty();
-        for certificate in certificates(&kubeconfig.authority)? {
-            roots.add(certificate).map_err(identity_error)?;
-        }
-        let target = Arc::new(Target { authority: authority.to_string(), name, roots: Arc::new(roots) });
-        Self::connected(target, Some(&kubeconfig.administrator))
+        Self::connected(target(&kubeconfig.server, &kubeconfig.authority)?, Some(&kubeconfig.administrator))
+    }
+
+    /// A client of a server that shows no certificate.
+    pub fn stranger(url: &str, authority: &str) -> Result<Self, ClientError> {
+        Self::connected(target(url, authority)?, None)
     }
 
     /// A client of the same server that shows another certificate, or none.

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use roost_ignition_server::Servers;
 
+use crate::enrolment::{Enrolment, Offers};
+use crate::nodes::Nodes;
 use crate::object::{ObjectError, Objects};
 use crate::pools::Pools;
 
@@ -16,6 +19,8 @@ pub struct Front {
     pub address: IpAddr,
     /// Its port.
     pub port: u16,
+    /// The address of this machine on which listeners for machines are opened; unspecified for all.
+    pub listen: IpAddr,
 }
 
 /// What all controllers work with.
@@ -24,6 +29,12 @@ pub(crate) struct Context<R> {
     pub(crate) runtime: Arc<R>,
     pub(crate) front: Front,
     pub(crate) pools: Pools,
+    /// What hosts may fetch.
+    pub(crate) offers: Arc<Offers>,
+    /// Where they fetch it.
+    pub(crate) servers: Servers<Enrolment<R>>,
+    /// Who follows the nodes of hosted clusters.
+    pub(crate) nodes: Nodes<R>,
 }
 
 /// When to look at an object again, beside when something changes.

@@ -7,11 +7,16 @@
 mod approver;
 mod condition;
 mod context;
+mod enrolment;
+mod event;
+mod fleet;
 mod hosted_cluster;
 mod hosted_control_plane;
 mod install;
+mod machine;
 mod names;
 mod node_pool;
+mod nodes;
 mod object;
 mod orphans;
 mod pause;
@@ -24,10 +29,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use roost_ignition_server::{Limits, Servers};
 use roost_runtime::Runtime;
 
 use context::Context;
 pub use context::Front;
+use enrolment::{Enrolment, Offers};
+use fleet::Fleet;
+use nodes::Nodes;
 use object::Objects;
 use pools::Pools;
 use queue::{Controller, Done, Key, Queue};
@@ -56,7 +65,23 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
     }
     let objects = Objects::new(client);
     let queue = Arc::new(Queue::default());
-    let context = Arc::new(Context { objects: objects.clone(), runtime, front, pools: Pools::default() });
+    let (fleet, offers) = (Arc::new(Fleet::default()), Arc::new(Offers::default()));
+    let enrolment = Enrolment {
+        objects: objects.clone(),
+        runtime: Arc::clone(&runtime),
+        fleet: Arc::clone(&fleet),
+        offers: Arc::clone(&offers),
+    };
+    let nodes = Nodes::new(Arc::clone(&runtime), objects.clone(), Arc::clone(&queue), Arc::clone(&fleet));
+    let context = Arc::new(Context {
+        objects: objects.clone(),
+        runtime,
+        front,
+        pools: Pools::default(),
+        offers,
+        servers: Servers::new(Arc::new(enrolment), Limits::default()),
+        nodes,
+    });
     let passes = {
         let context = Arc::clone(&context);
         Arc::clone(&queue).run(CONCURRENCY, move |key| {
@@ -64,7 +89,7 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
             async move { pass(&context, &key).await }
         })
     };
-    tokio::join!(passes, watch::run(objects, Arc::clone(&queue), &context.pools), wakes(&context));
+    tokio::join!(passes, watch::run(objects, Arc::clone(&queue), &context.pools, &fleet), wakes(&context));
 }
 
 /// One pass over one object.
@@ -74,6 +99,7 @@ async fn pass<R: Runtime>(context: &Arc<Context<R>>, key: &Key) -> Done {
         Controller::HostedCluster => hosted_cluster::reconcile(context, namespace, name).await,
         Controller::HostedControlPlane => hosted_control_plane::reconcile(context, namespace, name).await,
         Controller::NodePool => node_pool::reconcile(context, namespace, name).await,
+        Controller::Machine => machine::reconcile(context, namespace, name).await,
         Controller::Orphans => orphans::reconcile(context, namespace, name).await,
     };
     match outcome {

@@ -15,3 +15,12 @@ pub(crate) const SEALED_BY: &str = "roost.dev/sealed-by";
 /// The prefixes of annotations that a control plane takes over from its HostedCluster.
 pub(crate) const INHERITED: [&str; 3] =
     ["hypershift.openshift.io/", "roost.dev/", "resource-request-override.hypershift.openshift.io/"];
+
+/// On a HostedControlPlane: it has node pools, so machines have to be able to reach it.
+pub(crate) const JOINS_NODES: &str = "roost.dev/joins-nodes";
+/// On a NodePool: its cluster has been opened for its machines, so there is something to clear away.
+pub(crate) const OPENED: &str = "roost.dev/opened";
+/// On a HostedControlPlane: where its machines fetch their configuration, as host and port.
+pub(crate) const IGNITION_ENDPOINT: &str = "roost.dev/ignition-endpoint";
+/// On what belongs to a node pool: a digest of its namespace and name, to be found by.
+pub(crate) const POOL_LABEL: &str = "roost.dev/node-pool";

@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use kube::Client;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use roost_api::hypershift::names::annotation::DESIRED_STATE_HASH;
 use serde_json::{Value, json};
@@ -30,6 +30,11 @@ pub(crate) enum Kind {
     CustomResourceDefinition,
     ClusterVersion,
     ClusterOperator,
+    Machine,
+    Node,
+    Event,
+    CertificateSigningRequest,
+    ClusterRoleBinding,
 }
 
 impl Kind {
@@ -51,6 +56,15 @@ impl Kind {
             }
             Kind::ClusterVersion => ("config.openshift.io", "v1", "ClusterVersion", "clusterversions"),
             Kind::ClusterOperator => ("config.openshift.io", "v1", "ClusterOperator", "clusteroperators"),
+            Kind::Machine => ("cluster.x-k8s.io", "v1beta1", "Machine", "machines"),
+            Kind::Node => ("", "v1", "Node", "nodes"),
+            Kind::Event => ("", "v1", "Event", "events"),
+            Kind::CertificateSigningRequest => {
+                ("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests")
+            }
+            Kind::ClusterRoleBinding => {
+                ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings")
+            }
         }
     }
 
@@ -84,6 +98,11 @@ impl Kind {
             Kind::CustomResourceDefinition,
             Kind::ClusterVersion,
             Kind::ClusterOperator,
+            Kind::Machine,
+            Kind::Node,
+            Kind::Event,
+            Kind::CertificateSigningRequest,
+            Kind::ClusterRoleBinding,
         ]
         .into_iter()
         .find(|known| known.name() == kind && known.api_version() == api_version)
@@ -181,7 +200,21 @@ impl Objects {
 
     /// All objects of a kind, of one namespace unless that is empty.
     pub(crate) async fn list(&self, kind: Kind, namespace: &str) -> Result<Vec<Value>, ObjectError> {
-        let listed = self.api(kind, namespace).list(&ListParams::default()).await;
+        self.list_with(kind, namespace, &ListParams::default()).await
+    }
+
+    /// All objects of a kind with a label, of one namespace unless that is empty.
+    pub(crate) async fn list_labelled(
+        &self,
+        kind: Kind,
+        namespace: &str,
+        selector: &str,
+    ) -> Result<Vec<Value>, ObjectError> {
+        self.list_with(kind, namespace, &ListParams::default().labels(selector)).await
+    }
+
+    async fn list_with(&self, kind: Kind, namespace: &str, parameters: &ListParams) -> Result<Vec<Value>, ObjectError> {
+        let listed = self.api(kind, namespace).list(parameters).await;
         let listed = listed.map_err(|error| ObjectError::new("list", &Reference::new(kind, namespace, "*"), error))?;
         let (api_version, name) = (kind.api_version(), kind.name());
         let complete = |object: DynamicObject| {
@@ -200,6 +233,33 @@ impl Objects {
         let applied =
             self.api(object.kind, &object.namespace).patch(&object.name, &parameters, &Patch::Apply(document)).await;
         applied.map(to_value).map_err(|error| ObjectError::new("apply", &object, error))
+    }
+
+    /// Makes an object that must not be there yet; none when it is.
+    pub(crate) async fn create(&self, document: &Value) -> Result<Option<Value>, ObjectError> {
+        let object = Reference::of(document);
+        let refuse = |error| ObjectError::new("make", &object, error);
+        let parsed: DynamicObject =
+            serde_json::from_value(document.clone()).map_err(|error| refuse(kube::Error::SerdeError(error)))?;
+        match self.api(object.kind, &object.namespace).create(&PostParams::default(), &parsed).await {
+            Ok(made) => Ok(Some(to_value(made))),
+            Err(kube::Error::Api(status)) if status.code == 409 && status.reason == "AlreadyExists" => Ok(None),
+            Err(error) => Err(refuse(error)),
+        }
+    }
+
+    /// Merges a change into a part of an object that has a door of its own.
+    pub(crate) async fn merge_part(
+        &self,
+        object: &Reference,
+        part: &str,
+        change: &Value,
+    ) -> Result<Value, ObjectError> {
+        let merged = self
+            .api(object.kind, &object.namespace)
+            .patch_subresource(part, &object.name, &PatchParams::default(), &Patch::Merge(change))
+            .await;
+        merged.map(to_value).map_err(|error| ObjectError::new("change a part of", object, error))
     }
 
     /// Applies many documents that do not depend on each other.

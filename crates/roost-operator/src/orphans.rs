@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::context::{Context, Next, ReconcileError, words};
 use crate::hosted_cluster::control_plane_namespace;
 use crate::names::{CLUSTER, CONTROL_PLANE_LABEL};
+use crate::node_pool;
 use crate::object::{Kind, Reference, annotation, is_deleting};
 
 /// How soon to look again whether what was asked to go is gone.
@@ -21,7 +22,12 @@ pub(crate) async fn reconcile<R: Runtime>(
     namespace: &str,
     name: &str,
 ) -> Result<Next, ReconcileError> {
-    if name.is_empty() { of_any(context).await } else { of_one(context, namespace, name).await }
+    if name.is_empty() {
+        node_pool::sweep(context).await?;
+        of_any(context).await
+    } else {
+        of_one(context, namespace, name).await
+    }
 }
 
 /// Reads as little as it can: many clusters may go at once.

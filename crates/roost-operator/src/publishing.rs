@@ -34,9 +34,22 @@ pub(crate) enum PublishingProblem {
 impl Publishing {
     /// What a HostedCluster's or HostedControlPlane's spec says about its API.
     pub(crate) fn of_api_server(spec: &Value) -> Result<Publishing, PublishingProblem> {
+        Self::of_service(spec, "APIServer")
+    }
+
+    /// What a spec says about where machines fetch their configuration: beside the API, unless it says otherwise.
+    pub(crate) fn of_ignition(spec: &Value) -> Result<Publishing, PublishingProblem> {
+        Self::of_service(spec, "Ignition").or_else(|_| {
+            Ok(match Self::of_api_server(spec)? {
+                Publishing::NodePort { address, .. } => Publishing::NodePort { address, port: None },
+                other => other,
+            })
+        })
+    }
+
+    fn of_service(spec: &Value, name: &str) -> Result<Publishing, PublishingProblem> {
         let services = spec["services"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let service =
-            services.iter().find(|service| service["service"] == "APIServer").ok_or(PublishingProblem::Missing)?;
+        let service = services.iter().find(|service| service["service"] == name).ok_or(PublishingProblem::Missing)?;
         let strategy = &service["servicePublishingStrategy"];
         let text = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
         match strategy["type"].as_str().unwrap_or_default() {
@@ -77,5 +90,19 @@ mod tests {
         assert_eq!(of(json!({"type": "Route"})), Err(PublishingProblem::NoHostname));
         assert_eq!(of(json!({"type": "S3"})), Err(PublishingProblem::Unsupported("S3".to_owned())));
         assert_eq!(Publishing::of_api_server(&json!({})), Err(PublishingProblem::Missing));
+    }
+
+    #[test]
+    fn machines_are_sent_beside_the_api_unless_the_spec_says_otherwise() {
+        let api = json!({"service": "APIServer", "servicePublishingStrategy":
+            {"type": "NodePort", "nodePort": {"address": "192.0.2.1", "port": 31000}}});
+        let near = Publishing::NodePort { address: "192.0.2.1".to_owned(), port: None };
+        assert_eq!(Publishing::of_ignition(&json!({"services": [api]})), Ok(near.clone()));
+        let nameless = json!({"service": "Ignition", "servicePublishingStrategy": {"type": "Route"}});
+        assert_eq!(Publishing::of_ignition(&json!({"services": [api, nameless]})), Ok(near));
+        let own = json!({"service": "Ignition", "servicePublishingStrategy":
+            {"type": "NodePort", "nodePort": {"address": "192.0.2.9", "port": 32000}}});
+        let wanted = Publishing::NodePort { address: "192.0.2.9".to_owned(), port: Some(32000) };
+        assert_eq!(Publishing::of_ignition(&json!({"services": [api, own]})), Ok(wanted));
     }
 }

@@ -20,6 +20,7 @@ pub(crate) enum Controller {
     HostedCluster,
     HostedControlPlane,
     NodePool,
+    Machine,
     /// What a HostedCluster left behind that is gone.
     Orphans,
 }
@@ -63,6 +64,8 @@ struct State {
     running: HashSet<Key>,
     /// Asked for while a pass over it was under way.
     again: HashSet<Key>,
+    /// Asked for within a while, while a pass over it was under way.
+    late: HashMap<Key, Instant>,
     failures: HashMap<Key, u32>,
     timers: BTreeSet<(Instant, Key)>,
     due: HashMap<Key, Instant>,
@@ -72,6 +75,23 @@ impl Queue {
     /// Asks for a pass over an object, soon.
     pub(crate) fn add(&self, key: Key) {
         self.state.lock().add(key);
+        self.changed.notify_one();
+    }
+
+    /// Asks for a pass over an object within a while: many wishes of that while are one pass.
+    pub(crate) fn add_within(&self, key: Key, while_: Duration) {
+        let mut state = self.state.lock();
+        let time = Instant::now() + while_;
+        if state.running.contains(&key) {
+            // When the pass ends, what it returns is one more wish.
+            state.late.insert(key, time);
+        } else if !state.waiting.contains(&key) && state.due.get(&key).is_none_or(|due| *due > time) {
+            if let Some(due) = state.due.remove(&key) {
+                state.timers.remove(&(due, key.clone()));
+            }
+            state.schedule(key, time);
+        }
+        drop(state);
         self.changed.notify_one();
     }
 
@@ -132,10 +152,12 @@ impl Queue {
         if done != Done::Failed {
             state.failures.remove(&key);
         }
+        let late = state.late.remove(&key);
+        let due = wait.map(|wait| Instant::now() + wait).into_iter().chain(late).min();
         if state.again.remove(&key) {
             state.add(key);
-        } else if let Some(wait) = wait {
-            state.schedule(key, Instant::now() + wait);
+        } else if let Some(due) = due {
+            state.schedule(key, due);
         }
         drop(state);
         self.changed.notify_one();
@@ -199,6 +221,31 @@ mod tests {
         assert_eq!(state.take(), Some(key("b")));
         assert_eq!(state.take(), None);
         assert!(state.again.contains(&key("a")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn many_wishes_of_a_while_are_one_pass() {
+        let queue = Arc::new(Queue::default());
+        let count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&count);
+        let running = tokio::spawn(Arc::clone(&queue).run(2, move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            async move {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+                Done::After(Duration::from_hours(1))
+            }
+        }));
+        for _ in 0..10 {
+            queue.add_within(key("a"), Duration::from_secs(1));
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert_eq!(count.load(Ordering::Relaxed), 0);
+        tokio::time::sleep(Duration::from_millis(550)).await;
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+        queue.add_within(key("a"), Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        assert_eq!(count.load(Ordering::Relaxed), 2);
+        running.abort();
     }
 
     #[tokio::test(start_paused = true)]

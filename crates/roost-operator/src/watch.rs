@@ -3,19 +3,26 @@
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::{Stream, TryStreamExt as _, pin_mut};
 use kube::api::{Api, DynamicObject, ObjectMeta, PartialObjectMeta};
 use kube::runtime::WatchStreamExt as _;
 use kube::runtime::watcher::{self, Event};
+use roost_api::hypershift::names::annotation::NODE_POOL;
 use roost_pki::plane::WRITTEN_ANNOTATION;
 use serde_json::Value;
 
+use crate::fleet::Fleet;
 use crate::hosted_cluster;
-use crate::names::{CLUSTER, CONTROL_PLANE_LABEL};
+use crate::names::{CLUSTER, CONTROL_PLANE_LABEL, OPENED};
+use crate::node_pool;
 use crate::object::{Kind, Objects};
 use crate::pools::Pools;
 use crate::queue::{Controller, Key, Queue};
+
+/// How long a pool's report may lag behind its machines: of a thousand that join, each changes several times.
+const REPORT: Duration = Duration::from_millis(500);
 
 /// A user's Secret or ConfigMap: its kind, namespace and name.
 type Material = (Kind, String, String);
@@ -25,14 +32,17 @@ type Material = (Kind, String, String);
 struct Index {
     references: HashMap<Material, HashSet<String>>,
     referring: HashMap<(String, String), Vec<Material>>,
+    /// The ConfigMaps of each pool.
+    configs: HashMap<(String, String), Vec<String>>,
 }
 
 /// Follows all kinds until the future is dropped.
-pub(crate) async fn run(objects: Objects, queue: Arc<Queue>, known: &Pools) {
+pub(crate) async fn run(objects: Objects, queue: Arc<Queue>, known: &Pools, fleet: &Fleet) {
     let index = Arc::new(parking_lot::Mutex::new(Index::default()));
     tokio::join!(
         clusters(&objects, &queue, &index, known),
-        pools(&objects, &queue, known),
+        pools(&objects, &queue, &index, known),
+        machines(&objects, &queue, fleet),
         follow(&objects, Kind::HostedControlPlane, None, |change| {
             let (namespace, name) = change.identity();
             if change.is_meaningful {
@@ -88,7 +98,7 @@ async fn clusters(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<I
 }
 
 /// NodePools are followed whole, for the cluster that they name.
-async fn pools(objects: &Objects, queue: &Queue, known: &Pools) {
+async fn pools(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<Index>, known: &Pools) {
     let api: Api<DynamicObject> = Api::all_with(objects.client(), &Kind::NodePool.resource());
     let events = watcher::watcher(api, watcher::Config::default()).default_backoff();
     pin_mut!(events);
@@ -111,15 +121,62 @@ async fn pools(objects: &Objects, queue: &Queue, known: &Pools) {
         let cluster = object.data["spec"]["clusterName"].as_str().unwrap_or_default();
         if is_gone {
             known.remove(namespace, cluster, name);
+            index.lock().configure(namespace, name, Vec::new());
             seen.forget(&object.metadata);
             queue.add(Key::new(Controller::HostedCluster, namespace, cluster));
+            // One that its controller took away has nothing left.
+            if object.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(OPENED)) {
+                queue.add(Key::new(Controller::NodePool, namespace, name));
+            }
         } else {
             known.add(namespace, cluster, name);
+            index.lock().configure(namespace, name, node_pool::config_names(&object.data["spec"]));
             if seen.is_new(&object.metadata) {
                 queue.add(Key::new(Controller::NodePool, namespace, name));
             }
         }
     }
+}
+
+/// Machines tell by their metadata who they are; how they are is their pool's to report, not more than once a while.
+async fn machines(objects: &Objects, queue: &Queue, fleet: &Fleet) {
+    let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(objects.client(), &Kind::Machine.resource());
+    let events = watcher::watcher(api, watcher::Config::default()).default_backoff();
+    pin_mut!(events);
+    let mut seen = Seen::default();
+    while let Some(event) = next(&mut events, Kind::Machine).await {
+        let (object, is_gone): (PartialObjectMeta<DynamicObject>, bool) = match event {
+            Event::Apply(object) | Event::InitApply(object) => (object, false),
+            Event::Delete(object) => (object, true),
+            Event::Init => {
+                seen.clear();
+                fleet.restart();
+                continue;
+            }
+            Event::InitDone => {
+                fleet.finish();
+                continue;
+            }
+        };
+        let Some((namespace, name)) = identity(&object.metadata) else { continue };
+        if is_gone {
+            seen.forget(&object.metadata);
+            fleet.forget(namespace, name);
+        } else {
+            fleet.learn(&object.metadata);
+            if seen.is_new(&object.metadata) {
+                queue.add(Key::new(Controller::Machine, namespace, name));
+            }
+        }
+        if let Some((space, pool)) = pool_of(&object.metadata) {
+            queue.add_within(Key::new(Controller::NodePool, space, pool), REPORT);
+        }
+    }
+}
+
+/// The pool that an object belongs to, as namespace and name.
+fn pool_of(metadata: &ObjectMeta) -> Option<(&str, &str)> {
+    metadata.annotations.as_ref()?.get(NODE_POOL)?.split_once('/')
 }
 
 /// A change of an object, as far as its metadata tells.
@@ -212,6 +269,24 @@ fn identity(metadata: &ObjectMeta) -> Option<(&str, &str)> {
 }
 
 impl Index {
+    fn configure(&mut self, namespace: &str, pool: &str, configs: Vec<String>) {
+        let place = (namespace.to_owned(), pool.to_owned());
+        if configs.is_empty() {
+            self.configs.remove(&place);
+        } else {
+            self.configs.insert(place, configs);
+        }
+    }
+
+    /// The pools that name a ConfigMap.
+    fn configured_by(&self, namespace: &str, config: &str) -> Vec<String> {
+        let pools = self
+            .configs
+            .iter()
+            .filter(|((space, _), configs)| space == namespace && configs.iter().any(|name| name == config));
+        pools.map(|((_, pool), _)| pool.clone()).collect()
+    }
+
     fn refer(&mut self, namespace: &str, name: &str, spec: &Value) {
         let place = (namespace.to_owned(), name.to_owned());
         for earlier in self.referring.remove(&place).unwrap_or_default() {
@@ -246,7 +321,16 @@ fn material(queue: &Queue, index: &parking_lot::Mutex<Index>, kind: Kind, change
     if add_cluster(queue, change.metadata) {
         return;
     }
+    if let Some((space, pool)) = pool_of(change.metadata) {
+        queue.add(Key::new(Controller::NodePool, space, pool));
+        return;
+    }
     let (namespace, name) = change.identity();
+    if kind == Kind::ConfigMap {
+        for pool in index.lock().configured_by(namespace, name) {
+            queue.add(Key::new(Controller::NodePool, namespace, &pool));
+        }
+    }
     let key = (kind, namespace.to_owned(), name.to_owned());
     let clusters: Vec<String> = index.lock().references.get(&key).into_iter().flatten().cloned().collect();
     for cluster in clusters {

@@ -79,7 +79,7 @@ impl Management {
         let process = u8::try_from(std::process::id() % 250).unwrap_or_default() + 1;
         let address = IpAddr::V4(Ipv4Addr::new(127, process, 0, number));
         let runtime = EmbeddedRuntime::new(Arc::clone(&engine), store, address);
-        let front = Front { address, port: 6443 };
+        let front = Front { address, port: 6443, listen: address };
         let engine = tokio::spawn(engine.run());
         let mut management = Management { client, runtime, address, front, operator: None, engine };
         management.start_operator();

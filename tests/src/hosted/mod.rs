@@ -3,11 +3,13 @@
 mod chaos;
 mod journey;
 mod management;
+mod nodes;
 mod objects;
 
 pub use chaos::{Outcome, destroy_at_random};
 pub use journey::{Step, run};
 pub use management::{Management, ManagementError};
+pub use nodes::run as run_nodes;
 pub use objects::{
     HostedCluster, create, guest_of, hosted_clusters, kubeconfig_of, wait_until_gone, wait_until_ready, write_into,
 };

@@ -116,7 +116,8 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     let runtime = EmbeddedRuntime::new(engine, store, address.ip());
     let front = Front { management: Host { cluster: Arc::clone(&cluster), tls }, runtime: Arc::clone(&runtime) };
     let server = tokio::spawn(serve(front, listener, stopping));
-    let published = roost_operator::Front { address: reachable(address.ip()), port: address.port() };
+    let published =
+        roost_operator::Front { address: reachable(address.ip()), port: address.port(), listen: address.ip() };
     let operator = if arguments.without_operator {
         None
     } else {

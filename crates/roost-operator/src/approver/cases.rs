@@ -204,6 +204,7 @@ const HONEST: &[Case] = &[
     ("an address of the machine network", serving, |world| { world.networks.machines.push("192.0.2.0/24".parse().unwrap()); world.hosts(&["node-1", "192.0.2.77"]); }, Approved),
     ("its own address, known as its own", serving, |world| { world.addresses.insert("192.0.2.10".parse().unwrap(), "node-1".into()); }, Approved),
     ("the machine that also runs the API", serving, |world| { world.machine().addresses.push("192.0.2.1".parse().unwrap()); world.hosts(&["192.0.2.1"]); }, Approved),
+    ("a host on the machine of the management plane", serving, |world| { world.machine().addresses.push("127.1.2.3".parse().unwrap()); world.hosts(&["127.1.2.3"]); }, Approved),
     ("a node that has no provider id, known by uid", serving, |world| { world.node().provider_id.clear(); world.machine().node_uid = Some("uid-1".into()); }, Approved),
 ];
 

@@ -134,6 +134,10 @@ fn serving(request: &Request, facts: &Facts<'_>, name: &str) -> Result<(), Verdi
         if machine.addresses.contains(&address) {
             continue;
         }
+        if address.is_loopback() {
+            let why = "it is a loopback address, and the host was never seen to have it";
+            return Err(Verdict::Deny(Rule::Address { address, why }));
+        }
         // The machine network also holds the addresses of the cluster's endpoints.
         let is_near = facts.networks.machines.iter().any(|network| network.contains(&address));
         if !is_near || facts.networks.endpoints.contains(&address) {
@@ -234,8 +238,8 @@ fn usages(request: &Request, purpose: &str) -> Result<(), Rule> {
 /// Why an address can be no node's.
 fn impossible(address: IpAddr, facts: &Facts<'_>) -> Option<&'static str> {
     let is_broadcast = matches!(address, IpAddr::V4(four) if four.is_broadcast());
-    if address.is_loopback() || address.is_unspecified() || address.is_multicast() || is_broadcast {
-        return Some("it is a loopback, multicast, broadcast or unspecified address");
+    if address.is_unspecified() || address.is_multicast() || is_broadcast {
+        return Some("it is a multicast, broadcast or unspecified address");
     }
     let within = |networks: &[ipnet::IpNet]| networks.iter().any(|network| network.contains(&address));
     if within(&facts.networks.services) {

@@ -6,6 +6,8 @@ use serde_json::{Map, Value, json};
 use super::dereference::Observed;
 use super::validate::Verdict;
 use crate::condition::{self, Condition, Truth};
+use crate::names::IGNITION_ENDPOINT;
+use crate::object::annotation;
 use crate::pause::Pause;
 
 /// Conditions that a HostedCluster takes over from its control plane as they are.
@@ -73,6 +75,10 @@ pub(crate) fn status(observed: &Observed, verdict: &Verdict, outcome: &Outcome, 
         if !plane_status[source].is_null() {
             status.insert(field.to_owned(), plane_status[source].clone());
         }
+    }
+    let ignition = plane.map(|plane| annotation(plane, IGNITION_ENDPOINT)).filter(|endpoint| !endpoint.is_empty());
+    if let Some(endpoint) = ignition {
+        status.insert("ignitionEndpoint".to_owned(), json!(endpoint));
     }
     status.entry("version").or_insert_with(|| first_version(cluster, now));
     let name = cluster["metadata"]["name"].as_str().unwrap_or_default();

@@ -78,7 +78,8 @@ mod tests {
 
     #[test]
     fn endpoints_follow_the_strategy() {
-        let front = Front { address: Ipv4Addr::LOCALHOST.into(), port: 6443 };
+        let address = Ipv4Addr::LOCALHOST.into();
+        let front = Front { address, port: 6443, listen: address };
         for (publishing, url) in [
             (
                 Publishing::NodePort { address: "api.demo.example.test".to_owned(), port: None },

@@ -37,6 +37,14 @@ pub(crate) struct Ready {
     pub(crate) keys: PlaneKeys,
     pub(crate) next: Timestamp,
     pub(crate) progress: Vec<Progress>,
+    /// What the ignition server shows, where there is one.
+    pub(crate) ignition: Option<ServingPair>,
+}
+
+/// A serving certificate and its key, in PEM.
+pub(crate) struct ServingPair {
+    pub(crate) certificate: String,
+    pub(crate) key: Secret<String>,
 }
 
 /// Makes sure that all keys are there and good.
@@ -45,9 +53,14 @@ pub(crate) async fn ensure(
     observed: &Observed,
     wanted: &Wanted,
     endpoint: &Endpoint,
+    ignition_host: Option<&str>,
     now: Timestamp,
 ) -> Result<Ready, KeysError> {
-    let names = names(observed, wanted, endpoint)?;
+    let mut names = names(observed, wanted, endpoint)?;
+    if let Some(host) = ignition_host {
+        names.parts.ignition = true;
+        names.ignition_host = Some(host.to_owned());
+    }
     let wishes =
         Wishes { rotation: wanted.rotation.as_deref().map(str::parse::<Rotation>).transpose()?, confirmed: true };
     let mut keys = Keys::default();
@@ -73,7 +86,18 @@ pub(crate) async fn ensure(
         }
         plan = plane::plan(&names, &keys, &wishes, now)?;
     }
-    Ok(Ready { keys: for_runtime(&keys, &wanted.issuer)?, next: plan.next, progress: plan.progress })
+    let ignition = ignition_host.map(|_| ignition_pair(&keys)).transpose()?;
+    Ok(Ready { keys: for_runtime(&keys, &wanted.issuer)?, next: plan.next, progress: plan.progress, ignition })
+}
+
+fn ignition_pair(keys: &Keys) -> Result<ServingPair, KeysError> {
+    const NAME: &str = "ignition-server-serving-cert";
+    let stored = keys.secrets.get(NAME).ok_or(KeysError::Incomplete(NAME))?;
+    let text = |key: &str| {
+        let bytes = stored.data.get(key).ok_or(KeysError::Incomplete(NAME))?;
+        String::from_utf8(bytes.clone()).map_err(|_| KeysError::Incomplete(NAME))
+    };
+    Ok(ServingPair { certificate: text("tls.crt")?, key: Secret::new(text("tls.key")?) })
 }
 
 fn names(observed: &Observed, wanted: &Wanted, endpoint: &Endpoint) -> Result<PlaneNames, KeysError> {

@@ -7,6 +7,7 @@ mod components;
 mod dereference;
 mod endpoint;
 mod guest;
+mod ignition;
 mod keys;
 mod status;
 mod validate;
@@ -116,7 +117,9 @@ async fn advance<R: Runtime>(
         objects.set_status(&Reference::of(&service), &balancer).await?;
     }
     let published = endpoint::endpoint(&wanted.publishing, port, context.front);
-    let ready = keys::ensure(objects, observed, wanted, &published, now)
+    let ignition = ignition::publish(context, observed, wanted).await?;
+    let ignition_host = ignition.as_ref().map(|published| published.host.as_str());
+    let ready = keys::ensure(objects, observed, wanted, &published, ignition_host, now)
         .await
         .map_err(|error| ReconcileError::Refused(words(&error)))?;
     pass.has_keys = true;
@@ -135,6 +138,9 @@ async fn advance<R: Runtime>(
     pass.endpoint = Some(published);
     context.runtime.ensure(plane).await.map_err(|error| ReconcileError::Refused(words(&error)))?;
     pass.health = context.runtime.health(&wanted.id).await;
+    if let (Some(published), Some(pair)) = (ignition, ready.ignition) {
+        ignition::listen(context, observed, wanted, &published, pair).await?;
+    }
     Ok(ready.next)
 }
 
@@ -182,6 +188,8 @@ async fn remove<R: Runtime>(context: &Arc<Context<R>>, plane: &Value) -> Result<
     let is_over = dereference::cluster_of(&context.objects, plane).await?.as_ref().is_none_or(is_deleting);
     if is_over && let Some(id) = plane["spec"]["clusterID"].as_str().and_then(|id| id.parse::<PlaneId>().ok()) {
         let namespace = plane["metadata"]["namespace"].as_str().unwrap_or_default();
+        context.nodes.remove(&id);
+        context.servers.remove(&roost_ignition_server::PlaneId::new(&id));
         context.runtime.remove(&id, namespace).await.map_err(|error| ReconcileError::Refused(words(&error)))?;
     }
     Ok(Next::after_release(context.objects.release(plane, FINALIZER).await?))

@@ -20,6 +20,8 @@ pub(crate) struct Wanted {
     pub(crate) infra_id: String,
     pub(crate) service_networks: Vec<IpNet>,
     pub(crate) publishing: Publishing,
+    /// Where machines fetch their configuration, if there are any.
+    pub(crate) ignition: Publishing,
     pub(crate) advertise_address: Option<IpAddr>,
     pub(crate) custom_host: Option<String>,
     pub(crate) issuer: String,
@@ -61,6 +63,7 @@ pub(crate) fn validate(observed: &Observed) -> Result<Wanted, String> {
         infra_id: text("/infraID").unwrap_or_default().to_owned(),
         service_networks,
         publishing: Publishing::of_api_server(spec).map_err(|problem| problem.to_string())?,
+        ignition: Publishing::of_ignition(spec).map_err(|problem| problem.to_string())?,
         advertise_address,
         custom_host: text("/kubeAPIServerDNSName").map(str::to_owned),
         issuer: text("/issuerURL").unwrap_or("https://kubernetes.default.svc").to_owned(),

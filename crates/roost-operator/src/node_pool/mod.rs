@@ -1,18 +1,36 @@
-//! NodePool: what its cluster and its own spec allow to say about it.
+//! NodePool: the configuration of its nodes, the tokens that open it, and how its machines are.
 
+mod dereference;
+mod plan;
+mod release;
 mod status;
+mod validate;
+mod version;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use roost_runtime::Runtime;
+use roost_runtime::{PlaneId, Runtime};
 use serde_json::{Value, json};
 
+pub(crate) use dereference::config_names;
+pub(crate) use release::sweep;
+
+use crate::approver::Networks;
 use crate::context::{Context, Next, ReconcileError};
-use crate::names::FINALIZER;
-use crate::object::{Kind, Reference, finalizers, has_finalizer, is_deleting};
+use crate::enrolment::Offer;
+use crate::names::{FINALIZER, HIBERNATE, JOINS_NODES, OPENED};
+use crate::nodes::{self, Settings};
+use crate::object::{Kind, Objects, Reference, annotation, finalizers, has_finalizer, is_deleting};
 use crate::pause::Pause;
+use dereference::Observed;
+use status::Pass;
+use validate::{Block, Wanted};
+
+/// How soon a pool that waits for its cluster is looked at again, beside when that changes.
+const WAIT: Duration = Duration::from_secs(5);
 
 /// Brings one NodePool nearer to what is wanted.
 pub(crate) async fn reconcile<R: Runtime>(
@@ -21,10 +39,12 @@ pub(crate) async fn reconcile<R: Runtime>(
     name: &str,
 ) -> Result<Next, ReconcileError> {
     let objects = &context.objects;
-    let Some(mut pool) = objects.find(Kind::NodePool, namespace, name).await? else { return Ok(Next::Settled) };
+    let Some(mut pool) = objects.find(Kind::NodePool, namespace, name).await? else {
+        return release::leftovers(context, namespace, name).await;
+    };
     let reference = Reference::new(Kind::NodePool, namespace, name);
     if is_deleting(&pool) {
-        return release(context, &reference, &pool).await;
+        return release::release(context, &reference, &pool).await;
     }
     let cluster = pool["spec"]["clusterName"].as_str().unwrap_or_default();
     let cluster = objects.find(Kind::HostedCluster, namespace, cluster).await?;
@@ -32,14 +52,173 @@ pub(crate) async fn reconcile<R: Runtime>(
         pool = objects.merge(&reference, &change).await?;
     }
     let now = Timestamp::now();
-    let status = status::status(&pool, cluster.as_ref(), context.runtime.version(), now);
-    if status != pool["status"] {
+    let Some(cluster) = cluster else {
+        let status = status::without_cluster(&pool, now);
+        if status != pool["status"] {
+            objects.set_status(&reference, &status).await?;
+        }
+        return Ok(Next::Settled);
+    };
+    let is_closed = !validate::wants_machines(&pool["spec"]) && annotation(&pool, OPENED).is_empty();
+    let observed = if is_closed { Observed::idle(pool) } else { dereference::dereference(objects, pool).await? };
+    let pause = Pause::of(observed.pool["spec"]["pausedUntil"].as_str(), now);
+    let verdict = validate::validate(&observed, &cluster, context.runtime.version(), now);
+    let is_active = matches!(pause, Pause::Active | Pause::Unreadable) && !is_deleting(&cluster);
+    let mut next = Next::Settled;
+    let (mut failed, mut is_reached) = (None, false);
+    if is_active {
+        match advance(context, &observed, &cluster, &verdict.outcome, now).await {
+            Ok((wanted, reached)) => {
+                next = wanted;
+                is_reached = reached;
+            }
+            Err(error) if error.is_race() => return Err(error),
+            Err(error) => failed = Some(error.words()),
+        }
+    } else if let Pause::Until(until) = pause {
+        next = Next::At(until);
+    }
+    let pass = Pass { observed: &observed, verdict: &verdict, failed: failed.as_deref(), is_reached, now };
+    let status = status::status(&pass);
+    if status != observed.pool["status"] {
         objects.set_status(&reference, &status).await?;
     }
-    Ok(match Pause::of(pool["spec"]["pausedUntil"].as_str(), now) {
-        Pause::Until(until) => Next::At(until),
-        _ => Next::Settled,
-    })
+    if let Some(change) = status::annotations(&pass).filter(|_| is_active) {
+        objects.merge(&reference, &change).await?;
+    }
+    if let Some(repair) = status::next_repair(&observed, now) {
+        next = match next {
+            Next::At(at) => Next::At(at.min(repair)),
+            Next::Settled => Next::At(repair),
+            Next::After(wait) => Next::After(wait),
+        };
+    }
+    match failed {
+        Some(problem) => Err(ReconcileError::Refused(problem)),
+        None => Ok(next),
+    }
+}
+
+/// Brings what is around a pool nearer to what is wanted. Returns when to look again, and whether a host came.
+async fn advance<R: Runtime>(
+    context: &Arc<Context<R>>,
+    observed: &Observed,
+    cluster: &Value,
+    outcome: &Result<Wanted, Block>,
+    now: Timestamp,
+) -> Result<(Next, bool), ReconcileError> {
+    match outcome {
+        Err(Block::Idle) => {
+            if !annotation(&observed.pool, OPENED).is_empty() {
+                release::clear(context, &observed.pool).await?;
+            }
+            Ok((Next::Settled, false))
+        }
+        Err(Block::Waiting(_)) => {
+            open(context, observed, cluster).await?;
+            Ok((Next::After(WAIT), false))
+        }
+        Ok(wanted) => {
+            open(context, observed, cluster).await?;
+            let (at, is_reached) = offer(context, observed, wanted, now).await?;
+            Ok((Next::At(at), is_reached))
+        }
+    }
+}
+
+/// Opens a cluster for nodes: its ignition endpoint, its approver, and the right to ask for a certificate.
+async fn open<R: Runtime>(
+    context: &Arc<Context<R>>,
+    observed: &Observed,
+    cluster: &Value,
+) -> Result<(), ReconcileError> {
+    let Some(plane) = &observed.plane else { return Ok(()) };
+    if annotation(&observed.pool, OPENED).is_empty() {
+        let change = json!({"metadata": {"annotations": {(OPENED): "true"}}});
+        context.objects.merge(&Reference::of(&observed.pool), &change).await?;
+    }
+    if annotation(plane, JOINS_NODES) != "true" {
+        let change = json!({"metadata": {"annotations": {(JOINS_NODES): "true"}}});
+        context.objects.merge(&Reference::of(plane), &change).await?;
+    }
+    let Some(id) = cluster["spec"]["clusterID"].as_str().and_then(|id| id.parse::<PlaneId>().ok()) else {
+        return Ok(());
+    };
+    if annotation(cluster, HIBERNATE) == "true" {
+        // Whoever follows a cluster keeps it awake.
+        context.nodes.remove(&id);
+        return Ok(());
+    }
+    let Some(client) = context.runtime.client(&id) else { return Ok(()) };
+    bootstrap_rights(&Objects::new(client)).await?;
+    context.nodes.ensure(&id, &observed.namespace, settings(cluster));
+    Ok(())
+}
+
+/// Whoever has a bootstrap token may ask for a certificate; nobody's is approved for that alone.
+async fn bootstrap_rights(guest: &Objects) -> Result<(), ReconcileError> {
+    const NAME: &str = "roost:node-bootstrapper";
+    if guest.find(Kind::ClusterRoleBinding, "", NAME).await?.is_none() {
+        let document = json!({
+            "apiVersion": Kind::ClusterRoleBinding.api_version(), "kind": Kind::ClusterRoleBinding.name(),
+            "metadata": {"name": NAME},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:node-bootstrapper"},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:bootstrappers"}],
+        });
+        guest.apply(&document).await?;
+    }
+    Ok(())
+}
+
+/// What of a cluster matters to its nodes.
+fn settings(cluster: &Value) -> Settings {
+    let spec = &cluster["spec"];
+    let networks = |field: &str| {
+        let entries = spec["networking"][field].as_array().into_iter().flatten();
+        entries.filter_map(|entry| entry["cidr"].as_str()?.parse().ok()).collect()
+    };
+    let endpoints = [
+        cluster["status"]["controlPlaneEndpoint"]["host"].as_str(),
+        cluster["status"]["ignitionEndpoint"].as_str().map(|text| text.rsplit_once(':').map_or(text, |(host, _)| host)),
+    ];
+    Settings {
+        networks: Networks {
+            pods: networks("clusterNetwork"),
+            services: networks("serviceNetwork"),
+            machines: networks("machineNetwork"),
+            endpoints: endpoints.into_iter().flatten().filter_map(|host| host.parse().ok()).collect(),
+        },
+        pods: nodes::pod_networks(spec),
+    }
+}
+
+/// Writes the pool's Secrets and offers its payload. Returns when to look again, and whether a host came.
+async fn offer<R: Runtime>(
+    context: &Arc<Context<R>>,
+    observed: &Observed,
+    wanted: &Wanted,
+    now: Timestamp,
+) -> Result<(Timestamp, bool), ReconcileError> {
+    let plan = plan::plan(observed, wanted, &uuid::Uuid::new_v4().to_string(), now);
+    context.objects.apply_all(&plan.apply).await?;
+    let text = |field: &str| observed.pool["metadata"][field].as_str().unwrap_or_default().to_owned();
+    context.offers.put(Offer {
+        pool: (text("namespace"), text("name")),
+        namespace: observed.namespace.clone(),
+        cluster_id: wanted.cluster_id.clone(),
+        infra_id: wanted.infra_id.clone(),
+        version: format!("v{}", wanted.version),
+        hash: wanted.hash.clone(),
+        token_secret: plan.token_secret,
+        user_data_secret: plan.user_data_secret,
+        rendered: Arc::clone(&wanted.rendered),
+        tokens: plan.tokens,
+        is_reached: AtomicBool::new(plan.is_reached),
+    });
+    for secret in &plan.delete {
+        context.objects.delete(secret).await?;
+    }
+    Ok((plan.next, plan.is_reached))
 }
 
 /// A finalizer, and the cluster as owner, so that the pool goes with it.
@@ -68,22 +247,4 @@ fn adoption(pool: &Value, cluster: Option<&Value>) -> Option<Value> {
     }
     change["metadata"]["resourceVersion"] = pool["metadata"]["resourceVersion"].clone();
     Some(change)
-}
-
-/// Lets a pool go: nothing of it runs outside its own object.
-async fn release<R: Runtime>(
-    context: &Arc<Context<R>>,
-    reference: &Reference,
-    pool: &Value,
-) -> Result<Next, ReconcileError> {
-    if !has_finalizer(pool, FINALIZER) {
-        return Ok(Next::Settled);
-    }
-    let rest: Vec<&str> = finalizers(pool).filter(|&finalizer| finalizer != FINALIZER).collect();
-    let change = json!({"metadata": {"finalizers": rest, "resourceVersion": pool["metadata"]["resourceVersion"]}});
-    match context.objects.merge(reference, &change).await {
-        Err(error) if !error.is_race() => Err(error.into()),
-        Err(_) => Ok(Next::After(Duration::ZERO)),
-        Ok(_) => Ok(Next::Settled),
-    }
 }
