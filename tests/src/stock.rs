@@ -122,6 +122,7 @@ fn write_material(directory: &Path) -> Result<Material, PlaneError> {
         ("front-proxy-ca", proxy_authority.identity()),
         ("server", &server),
         ("front-proxy", &proxy),
+        ("administrator", &administrator),
     ] {
         pki::write(&directory.join(format!("{name}.crt")), &identity.certificate)?;
         pki::write(&directory.join(format!("{name}.key")), &identity.key)?;
@@ -196,6 +197,10 @@ fn server_arguments(directory: &Path, etcd_port: u16, port: u16) -> Vec<OsString
         flag("service-account-signing-key-file", file("service-account.key")),
         flag("service-cluster-ip-range", SERVICE_CIDR),
         flag("event-ttl", "1h"),
+        flag("kubelet-client-certificate", file("administrator.crt")),
+        flag("kubelet-client-key", file("administrator.key")),
+        flag("kubelet-certificate-authority", file("ca.crt")),
+        flag("kubelet-preferred-address-types", "InternalIP,Hostname,InternalDNS,ExternalIP,ExternalDNS"),
     ]
 }
 

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use http::HeaderMap;
+use http::{HeaderMap, Method};
+use hyper::upgrade::OnUpgrade;
 use parking_lot::Mutex;
 use roost_access::User;
 
@@ -22,6 +23,10 @@ pub(crate) struct Call {
     pub(crate) query: Query,
     /// The headers.
     pub(crate) headers: HeaderMap,
+    /// The method.
+    pub(crate) method: Method,
+    /// The connection, once both sides agree to speak something else on it.
+    pub(crate) upgrade: Mutex<Option<OnUpgrade>>,
     /// What becomes `Warning` headers.
     pub(crate) warnings: Warnings,
     /// What the audit log says about the request beside who and what.
@@ -42,9 +47,17 @@ impl Call {
             info: RequestInfo::default(),
             query: Query::default(),
             headers: HeaderMap::new(),
+            method: Method::GET,
+            upgrade: Mutex::default(),
             warnings: Warnings::default(),
             annotations: Annotations::default(),
         }
+    }
+
+    /// The connection, for those who hand it on to somebody else; none unless the caller asked for it.
+    pub(crate) fn take_upgrade(&self) -> Option<OnUpgrade> {
+        self.headers.get(http::header::UPGRADE)?;
+        self.upgrade.lock().take()
     }
 
     /// The owner of written fields when the caller names none: the first word of the user agent.

@@ -49,6 +49,7 @@ pub struct Cluster {
     /// In which way each user was last allowed to act as another, which is tried first the next time.
     pub(crate) impersonation: Mutex<HashMap<String, roost_access::impersonation::Mode>>,
     pub(crate) metrics: crate::metrics::Metrics,
+    pub(crate) kubelets: crate::outgoing::Kubelets,
     /// What the controllers of workloads look up, where they run.
     pub(crate) workloads: Option<Box<crate::inside::Workloads>>,
     pub(crate) audit: RwLock<Option<Arc<crate::audit::AuditLog>>>,
@@ -69,6 +70,7 @@ impl Cluster {
             flow: crate::flow::FlowControl::new(tenant),
             impersonation: Mutex::default(),
             metrics: crate::metrics::Metrics::default(),
+            kubelets: crate::outgoing::Kubelets::default(),
             workloads: config.workloads.then(|| Box::new(crate::inside::Workloads::new(tenant))),
             audit: RwLock::new(None),
             identity: ArcSwap::from_pointee(identity),

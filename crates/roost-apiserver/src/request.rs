@@ -176,6 +176,11 @@ impl Query {
         self.get(name).is_some_and(|value| !matches!(value.to_ascii_lowercase().as_str(), "false" | "0"))
     }
 
+    /// The query as text again, for those whom a request is sent on to.
+    pub(crate) fn to_text(&self) -> String {
+        form_urlencoded::Serializer::new(String::new()).extend_pairs(&self.0).finish()
+    }
+
     /// Whether the request is a watch.
     pub(crate) fn is_watch(&self) -> bool {
         self.flag("watch")

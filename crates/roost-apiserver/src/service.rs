@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::BodyExt as _;
+use parking_lot::Mutex;
 use roost_access::{Attributes, ResourceAttributes, User, impersonation};
 use roost_object::Status;
 
@@ -140,7 +141,7 @@ struct Account {
 
 async fn serve<B>(
     cluster: &Arc<Cluster>,
-    parts: http::request::Parts,
+    mut parts: http::request::Parts,
     body: &mut body::Unread<B>,
     query: Query,
     info: &RequestInfo,
@@ -172,6 +173,8 @@ where
         info: info.clone(),
         query,
         headers: parts.headers,
+        method: parts.method.clone(),
+        upgrade: Mutex::new(parts.extensions.remove()),
         warnings: Warnings::default(),
         annotations: Annotations::default(),
     });

@@ -77,6 +77,38 @@ impl Exercise<'_> {
         Ok(())
     }
 
+    /// Goes into a pod by way of the server and its kubelet.
+    pub(super) async fn reach(&self) -> Result<(), ComponentsError> {
+        if self.nodes == Nodes::Pretended {
+            return Ok(());
+        }
+        let kubectl = self.kubectl;
+        let running = "get pods -l app=web --field-selector=status.phase=Running";
+        let pods = kubectl.items(running).await?;
+        let pods = pods.iter().filter(|pod| pod.pointer("/metadata/deletionTimestamp").is_none());
+        let mut names = pods.filter_map(|pod| {
+            let text = |pointer: &str| pod.pointer(pointer).and_then(Value::as_str);
+            Some((text("/metadata/name")?.to_owned(), text("/spec/nodeName")?.to_owned()))
+        });
+        let (pod, node) = names.next().unwrap_or_default();
+        kubectl.run(&format!("logs {pod}")).await?;
+        for (line, input, expected) in [
+            (format!("exec {pod} -- /bin/busybox cat /page/text"), "", "hello"),
+            (format!("exec --stdin {pod} -- /bin/busybox tr a-z A-Z"), "through and back", "THROUGH AND BACK"),
+            (format!("get --raw /api/v1/nodes/{node}/proxy/healthz"), "", "ok"),
+        ] {
+            let seen = kubectl.with_input(&line, input).await?;
+            if seen != expected {
+                return Err(kubectl.failed(&line, format!("expected {expected:?}, got {seen:?}")));
+            }
+        }
+        let page = kubectl.forwarded(&format!("port-forward pod/{pod} :80"), "GET /page/text HTTP/1.0\r\n\r\n").await?;
+        if !page.ends_with("hello") {
+            return Err(kubectl.failed("port-forward", format!("expected a page that ends in hello, got {page:?}")));
+        }
+        Ok(())
+    }
+
     /// Rolls the workload over and lets it rest.
     pub(super) async fn again(&self) -> Result<(), ComponentsError> {
         self.kubectl.run("rollout restart deployment/web daemonset/daemon").await?;

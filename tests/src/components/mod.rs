@@ -132,6 +132,7 @@ async fn run(
     };
     let exercise = Exercise { kubectl: &kubectl, nodes };
     exercise.begin().await?;
+    exercise.reach().await?;
     exercise.disturb().await?;
     while Instant::now() < end {
         parts.check_running()?;

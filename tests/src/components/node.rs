@@ -142,7 +142,7 @@ fn bootstrap_kubeconfig(server: &Kubeconfig, port: u16) -> Value {
         "apiVersion": "v1", "kind": "Config", "current-context": "plane",
         "contexts": [{"name": "plane", "context": {"cluster": "plane", "user": "bootstrap"}}],
         "clusters": [{"name": "plane", "cluster": {
-            "server": format!("https://localhost:{port}"),
+            "server": format!("https://kubernetes:{port}"),
             "certificate-authority-data": STANDARD.encode(&server.authority),
         }}],
         "users": [{"name": "bootstrap", "user": {"token": format!("{TOKEN_ID}.{TOKEN_SECRET}")}}],

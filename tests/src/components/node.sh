@@ -37,8 +37,8 @@ image() {
 configuration() {
     for path in $mounted; do mkdir -p "$directory$path"; done
     mkdir -p "$directory/etc/cni/net.d"
-    # The server's certificate names localhost; here that is the host's end of the veth.
-    printf '%s localhost\n%s %s\n' "$host_address" "$node_address" "$name" >"$directory/etc/hosts"
+    # The server's certificate names kubernetes; here that is the host's end of the veth.
+    printf '127.0.0.1 localhost\n%s kubernetes\n%s %s\n' "$host_address" "$node_address" "$name" >"$directory/etc/hosts"
     cp "$directory/ca.crt" "$directory/bootstrap.kubeconfig" "$directory/etc/kubernetes/"
     cat >"$directory/etc/cni/net.d/10-bridge.conflist" <<END
 {"cniVersion":"0.4.0","name":"pods","plugins":[{"type":"bridge","bridge":"cni0","isGateway":true,"ipMasq":false,

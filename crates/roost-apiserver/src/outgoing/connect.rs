@@ -75,7 +75,7 @@ pub(super) async fn connect(
     Ok(sender)
 }
 
-async fn dial_host(host: &str, port: u16) -> Result<TcpStream, String> {
+pub(super) async fn dial_host(host: &str, port: u16) -> Result<TcpStream, String> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let addresses: Vec<SocketAddr> = match tokio::net::lookup_host((bare, port)).await {
         Ok(addresses) => addresses.collect(),

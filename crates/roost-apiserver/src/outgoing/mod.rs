@@ -1,10 +1,13 @@
-//! Calls that the server makes: HTTPS to the webhooks of a tenant.
+//! Calls that the server makes: to the webhooks of a tenant, and on behalf of its users to kubelets, pods and services.
 //!
-//! A call has a deadline and a largest answer. Connections are kept for the next call to the same place, a few each.
+//! A call to a webhook has a deadline and a largest answer, and its connection is kept for the next one, a few each.
+//! What is done for users is handed on as it comes, on a connection of its own.
 
 mod answer;
 mod connect;
+mod kubelet;
 mod pool;
+mod relay;
 mod resolve;
 mod trust;
 
@@ -21,7 +24,10 @@ use roost_admission::webhook::{Address, Client};
 use crate::cluster::Cluster;
 pub(crate) use answer::read_object;
 use connect::Endpoint;
+pub(crate) use kubelet::Kubelets;
 pub(crate) use pool::Pool;
+pub(crate) use relay::{Backend, Hold, pass_on};
+pub(crate) use trust::unverified;
 
 /// The largest answer that is read: more than any object may have, patched or converted by the list.
 const MAX_ANSWER_BYTES: usize = 64 * 1024 * 1024;

@@ -34,9 +34,9 @@ pub(crate) async fn handle(
         ("", "pods", "binding") | ("", "bindings", "") => Some(binding::create(call, body).await),
         ("", "pods", "eviction") => Some(eviction::create(call, resource, body).await),
         ("", "serviceaccounts", "token") => Some(token::create(call, resource, body).await),
-        ("", "pods", "log") => Some(connect::log(call, resource)),
-        ("", "pods", "exec" | "attach" | "portforward") => Some(connect::stream(call, resource)),
-        ("", "pods" | "nodes" | "services", "proxy") => Some(connect::proxy(call, resource)),
+        ("", "pods", "log") => Some(connect::log(call, resource).await),
+        ("", "pods", "exec" | "attach" | "portforward") => Some(connect::stream(call, resource).await),
+        ("", "pods" | "nodes" | "services", "proxy") => Some(connect::proxy(call, resource, body).await),
         ("", "componentstatuses", "") => Some(reviews::component_statuses(call)),
         ("authorization.k8s.io" | "authentication.k8s.io", _, "") if info.verb == "create" => {
             Some(reviews::create(call, resource, body).await)
