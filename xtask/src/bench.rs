@@ -21,6 +21,11 @@ pub(crate) async fn run(benchmark: &Bench) -> Result<(), TaskError> {
         Bench::Engine(arguments) => engine::run(arguments).await,
         Bench::Hostile(arguments) => hostile::run(arguments).await,
         Bench::Planes(arguments) => planes::run(arguments).await,
+        Bench::Ignition => {
+            let mut command = task::cargo();
+            command.args(["run", "--release", "--quiet", "--package", "roost-ignition-server"]);
+            task::run(command.args(["--example", "throughput"]))
+        }
         Bench::Tenants(arguments) => {
             let mut command = task::cargo();
             command.args(["run", "--release", "--quiet", "--package", "roost-apiserver", "--example", "tenants", "--"]);

@@ -181,6 +181,8 @@ pub(crate) enum Bench {
     Hostile(BenchHostile),
     /// Hosted clusters: how soon they take writes, how many fit, how soon they are gone.
     Planes(BenchPlanes),
+    /// Payloads over TLS, beside a server that only sends bytes.
+    Ignition,
     /// What an empty tenant needs.
     Tenants(BenchTenants),
 }

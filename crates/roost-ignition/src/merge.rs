@@ -100,3 +100,7 @@ fn items(shape: &'static Shape, parent: Value, child: Value) -> Value {
         (_, _, child) => child,
     }
 }
+
+#[cfg(test)]
+#[path = "merge/tests.rs"]
+mod tests;
