@@ -8,6 +8,7 @@ mod flavour;
 mod high;
 mod instance;
 mod manifests;
+mod operator;
 mod plane;
 mod progress;
 mod status;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let flavour = Flavour::of(std::env::args_os().next().as_deref());
     let outcome: Result<(), Box<dyn Error>> = match Arguments::read().command {
         Command::Up(up) => up::run(&up).map_err(Into::into),
+        Command::Operator(operator) => operator::run(&operator).map_err(Into::into),
         Command::Down(down) => down::run(&down).map_err(Into::into),
         Command::Status(status) => status::run(&status).map_err(Into::into),
         command => match commands::run(command, flavour) {

@@ -21,7 +21,7 @@ pub(crate) use operate::{
     DestroyPlatform, Format, Get, Kind, Man, Pause, PauseWhat, Plane, Resume, Rotate, RotateWhat, Sleep, Upgrade,
     UpgradeWhat, Version,
 };
-pub(crate) use serve::{Down, Output, Status, Up};
+pub(crate) use serve::{Down, Operator, Output, Status, Up};
 pub(crate) use values::written_duration;
 
 const EXAMPLES: &str = "Examples:
@@ -44,6 +44,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Serve the management plane on this machine.
     Up(Up),
+    /// Run hosted clusters for a management plane that is served elsewhere.
+    Operator(Operator),
     /// Stop a running management plane.
     Down(Down),
     /// Say what runs, and where.

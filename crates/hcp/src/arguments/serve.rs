@@ -1,4 +1,4 @@
-//! `hcp up`, `hcp down` and `hcp status`: the management plane on this machine.
+//! `hcp up`, `hcp down` and `hcp status`: the management plane on this machine; `hcp operator`: one elsewhere.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -32,6 +32,25 @@ pub(crate) struct Up {
     /// Serve the API alone, with nothing that a stock server does not have: for comparisons with one.
     #[arg(long, hide = true)]
     pub(crate) without_operator: bool,
+}
+
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  hcp operator --kubeconfig management.kubeconfig\n  hcp operator --kubeconfig management.kubeconfig --data-dir /var/lib/roost-operator --listen 0.0.0.0:6444\n\nSeveral may run for one management plane: one of them works, and another takes over when it ends. What hosted clusters hold is in the data directory, so all of them need the same one."
+)]
+pub(crate) struct Operator {
+    /// The kubeconfig of the management plane [default: $KUBECONFIG, else a running `hcp up`, else ~/.kube/config].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: Option<PathBuf>,
+    /// Where the data of hosted clusters are kept [default: `operator` below the data directory of `hcp up`].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data_dir: Option<PathBuf>,
+    /// The address and port for hosted clusters that are published by name; the others get ports of the same address.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6444")]
+    pub(crate) listen: SocketAddr,
+    /// What this process is called among several [default: host name and process].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) identity: Option<String>,
 }
 
 #[derive(Args)]

@@ -58,6 +58,6 @@ async fn dispatch(command: Command, flavour: Flavour) -> Result<(), CommandError
         Command::Man(arguments) => shell::manual(&arguments),
         Command::Reference => reference::print(),
         // The serving side has a runtime of its own.
-        Command::Up(_) | Command::Down(_) | Command::Status(_) => Ok(()),
+        Command::Up(_) | Command::Operator(_) | Command::Down(_) | Command::Status(_) => Ok(()),
     }
 }

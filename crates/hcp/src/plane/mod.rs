@@ -34,7 +34,7 @@ pub(crate) struct Plane {
     client: Client,
     /// The host of its address, as the kubeconfig names it.
     pub(crate) host: String,
-    server: String,
+    pub(crate) server: String,
 }
 
 /// Whether a write is only tried.
@@ -45,6 +45,11 @@ pub(crate) enum Write {
 }
 
 impl Plane {
+    /// The client that everything goes through.
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
     /// An object, or nothing when there is none of that name.
     pub(crate) async fn get(
         &self,

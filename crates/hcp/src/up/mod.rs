@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use roost_apiserver::{AuditLog, Cluster, ClusterConfig, Engine, Host, ServingCertificate, serve, tls_config};
+use roost_operator::Candidate;
 use roost_runtime::{EmbeddedRuntime, Front};
 use roost_store::{OpenError, Options, Store};
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -61,23 +62,31 @@ pub(crate) enum UpError {
 
 pub(crate) fn run(arguments: &Up) -> Result<(), UpError> {
     let started = Instant::now();
-    let data_dir = match &arguments.data_dir {
+    let data_dir = make_data_dir(match &arguments.data_dir {
         Some(data_dir) => data_dir.clone(),
         None => instance::default_data_dir()?,
-    };
-    std::fs::create_dir_all(&data_dir).map_err(|source| UpError::DataDir { path: data_dir.clone(), source })?;
-    let data_dir = std::fs::canonicalize(&data_dir).unwrap_or(data_dir);
+    })?;
     if arguments.detach {
         return detach::start(arguments, &data_dir);
     }
+    server_runtime()?.block_on(serve_management(arguments, data_dir, started))
+}
+
+/// Makes a data directory, and names it in full.
+pub(crate) fn make_data_dir(path: PathBuf) -> Result<PathBuf, UpError> {
+    std::fs::create_dir_all(&path).map_err(|source| UpError::DataDir { path: path.clone(), source })?;
+    Ok(std::fs::canonicalize(&path).unwrap_or(path))
+}
+
+/// Threads, words and limits of a process that serves.
+pub(crate) fn server_runtime() -> Result<tokio::runtime::Runtime, UpError> {
     start_logging();
     raise_file_limit();
-    let runtime = tokio::runtime::Builder::new_multi_thread()
+    tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_stack_size(STACK_BYTES)
         .build()
-        .map_err(UpError::Serve)?;
-    runtime.block_on(serve_management(arguments, data_dir, started))
+        .map_err(UpError::Serve)
 }
 
 async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -> Result<(), UpError> {
@@ -114,8 +123,8 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     };
     let (stop, stopping) = watch::channel(false);
     let runtime = EmbeddedRuntime::new(engine, store, address.ip());
-    let front = Front { management: Host { cluster: Arc::clone(&cluster), tls }, runtime: Arc::clone(&runtime) };
-    let server = tokio::spawn(serve(front, listener, stopping));
+    let front = Front { management: Some(Host { cluster: Arc::clone(&cluster), tls }), runtime: Arc::clone(&runtime) };
+    let server = tokio::spawn(serve(front, listener, stopping.clone()));
     let published =
         roost_operator::Front { address: reachable(address.ip()), port: address.port(), listen: address.ip() };
     let operator = if arguments.without_operator {
@@ -123,7 +132,9 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     } else {
         // Whoever reads that it is ready may ask for a hosted cluster at once.
         roost_operator::prepare(&cluster.client(), &*runtime).await;
-        Some(tokio::spawn(roost_operator::run(cluster.client(), Arc::clone(&runtime), published)))
+        let (client, planes) = (cluster.client(), Arc::clone(&runtime));
+        let work = move || roost_operator::run(client.clone(), Arc::clone(&planes), published);
+        Some(tokio::spawn(roost_operator::lead(cluster.client(), Candidate::embedded(), stopping, work)))
     };
     instance.register()?;
     println!(
@@ -136,7 +147,8 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     tracing::info!("stopping");
     let _ = stop.send(true);
     if let Some(operator) = operator {
-        operator.abort();
+        // It gives its Lease back.
+        let _ = operator.await;
     }
     cluster.close();
     runtime.stop().await;
@@ -146,7 +158,8 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     outcome.map_err(|panicked| UpError::Serve(io::Error::other(panicked)))
 }
 
-async fn listen(address: SocketAddr) -> Result<TcpListener, UpError> {
+/// Binds a listener, and says who is in the way.
+pub(crate) async fn listen(address: SocketAddr) -> Result<TcpListener, UpError> {
     TcpListener::bind(address).await.map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => UpError::PortInUse { address: address.ip(), port: address.port() },
         _ => UpError::Listen { address, source },
@@ -154,12 +167,12 @@ async fn listen(address: SocketAddr) -> Result<TcpListener, UpError> {
 }
 
 /// An address that clients on this machine can use.
-fn reachable(address: IpAddr) -> IpAddr {
+pub(crate) fn reachable(address: IpAddr) -> IpAddr {
     if address.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { address }
 }
 
 /// Waits for SIGTERM or SIGINT. A closed terminal is not a reason to end.
-async fn wait_for_end() {
+pub(crate) async fn wait_for_end() {
     let listen = |kind: SignalKind| signal(kind).ok();
     let (mut terminate, mut interrupt, mut hangup) =
         (listen(SignalKind::terminate()), listen(SignalKind::interrupt()), listen(SignalKind::hangup()));

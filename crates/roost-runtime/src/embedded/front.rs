@@ -1,4 +1,4 @@
-//! The shared listener: the management plane, and hosted planes by the names they are published under.
+//! The shared listener: hosted planes by the names they are published under, and the management plane if it is here.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use roost_apiserver::{Host, Hosts};
 
 use super::EmbeddedRuntime;
 
-/// Who is behind the management plane's own listener.
+/// Who is behind the shared listener.
 pub struct Front {
-    /// Whom clients mean that name nobody in particular.
-    pub management: Host,
+    /// Whom clients mean that name nobody in particular; without one they are turned away.
+    pub management: Option<Host>,
     /// Where the others are.
     pub runtime: Arc<EmbeddedRuntime>,
 }
@@ -21,6 +21,6 @@ impl Hosts for Front {
         {
             return Some(host);
         }
-        Some(self.management.clone())
+        self.management.clone()
     }
 }
