@@ -144,7 +144,9 @@ async fn remove<R: Runtime>(context: &Arc<Context<R>>, cluster: &Value) -> Resul
         for object in &step.delete {
             objects.delete(object).await?;
         }
-        return Ok(Next::After(WAIT));
+        // Everything else that is waited for tells when it is gone.
+        let is_untold = !step.delete.is_empty() && step.delete.iter().all(|gone| gone.kind == Kind::ManagedCluster);
+        return Ok(Next::After(if is_untold { Duration::ZERO } else { WAIT }));
     }
     if let Some(id) = cluster["spec"]["clusterID"].as_str().and_then(|id| id.parse::<PlaneId>().ok())
         && let Err(error) =
