@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use roost_pki::Secret;
 use roost_pki::plane::{
-    self, CLIENT_BUNDLE, Endpoint, LifetimeError, Lifetimes, Observed as Keys, Parts, PlaneNames, Progress,
+    self, CLIENT_BUNDLE, Endpoint, LifetimeError, Lifetimes, Observed as Keys, Pace, Parts, PlaneNames, Progress,
     ROOT_BUNDLE, Rotation, RotationError, SIGNING_KEY_SECRET, Stored, Wishes,
 };
 use roost_runtime::PlaneKeys;
@@ -111,6 +111,7 @@ fn names(observed: &Observed, wanted: &Wanted, endpoint: &Endpoint) -> Result<Pl
     names.parts = Parts::API_SERVER;
     let lookup = |name: &str| Some(annotation(&observed.plane, name)).filter(|text| !text.is_empty());
     names.lifetimes = Lifetimes::from_annotations(lookup)?;
+    names.pace = Pace::from_annotations(lookup)?;
     Ok(names)
 }
 

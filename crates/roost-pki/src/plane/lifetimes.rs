@@ -8,6 +8,8 @@ use crate::certificate::Certificate;
 pub const VALIDITY_ANNOTATION: &str = "hypershift.openshift.io/certificate-validity";
 /// The annotation with the part of a lifetime that is left when a leaf is renewed, a number such as `0.30`.
 pub const RENEWAL_ANNOTATION: &str = "hypershift.openshift.io/certificate-renewal";
+/// The annotation with how long each stage of a rotation lasts at least, a duration such as `5m`.
+pub const PACE_ANNOTATION: &str = "roost.dev/rotation-pace";
 
 const DAY: SignedDuration = SignedDuration::from_hours(24);
 const YEAR: SignedDuration = SignedDuration::from_hours(24 * 365);
@@ -17,6 +19,9 @@ const SHORTEST_LEAF: SignedDuration = SignedDuration::from_mins(10);
 const LONGEST_LEAF: SignedDuration = SignedDuration::from_hours(24 * 365 * 5);
 /// The part of an authority's life that is left when a rotation no longer waits for confirmation: half a year of ten.
 const LAST_CALL: Fraction = Fraction::millionths(50_000);
+/// The paces that a hosted cluster may ask for. A stage that is over before clients look again would lock them out.
+const PACES: std::ops::RangeInclusive<SignedDuration> =
+    SignedDuration::from_secs(1)..=SignedDuration::from_hours(24 * 30);
 const MILLION: i128 = 1_000_000;
 
 /// Why an annotation about lifetimes cannot be followed.
@@ -31,6 +36,9 @@ pub enum LifetimeError {
     /// It is no part of one.
     #[error("{RENEWAL_ANNOTATION}: {0:?} is no number between 0 and 1; write for instance 0.30")]
     Renewal(String),
+    /// It is no duration, or one that is too short or too long.
+    #[error("{PACE_ANNOTATION}: {0:?} is no duration between 1 second and 30 days; write for instance 5m")]
+    Pace(String),
 }
 
 /// A part of a whole, in millionths.
@@ -129,6 +137,16 @@ impl Default for Pace {
     }
 }
 
+impl Pace {
+    /// The usual pace, or the one that the annotation of a hosted cluster asks for.
+    pub fn from_annotations<'a>(find: impl Fn(&str) -> Option<&'a str>) -> Result<Self, LifetimeError> {
+        let Some(text) = find(PACE_ANNOTATION) else { return Ok(Self::default()) };
+        let pace = go_duration(text).filter(|pace| PACES.contains(pace));
+        let pace = pace.ok_or_else(|| LifetimeError::Pace(text.to_owned()))?;
+        Ok(Self { announce: pace, settle: pace })
+    }
+}
+
 /// Reads a duration as Go writes them: numbers with units, `1h30m`, `90m`, `0.5h`.
 fn go_duration(text: &str) -> Option<SignedDuration> {
     let mut rest = text;
@@ -183,6 +201,16 @@ mod tests {
         }
         for text in ["", "0", "1", "-0.1", "30%", "NaN", "inf"] {
             assert_eq!(read(None, Some(text)), Err(LifetimeError::Renewal(text.to_owned())));
+        }
+    }
+
+    #[test]
+    fn a_pace_may_be_asked_for() {
+        let read = |text| Pace::from_annotations(|name| if name == PACE_ANNOTATION { text } else { None });
+        assert_eq!(read(None), Ok(Pace::default()));
+        assert_eq!(read(Some("90s")).unwrap().settle, SignedDuration::from_secs(90));
+        for text in ["0s", "soon", "10000h"] {
+            assert_eq!(read(Some(text)), Err(LifetimeError::Pace(text.to_owned())));
         }
     }
 }

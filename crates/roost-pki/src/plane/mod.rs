@@ -58,7 +58,9 @@ mod trust;
 pub use authorities::{AUTHORITIES, Authority, AuthoritySpec};
 pub use kubeconfigs::{ADMIN_KUBECONFIG, CLUSTER_LABEL, KUBECONFIGS, KubeconfigSpec, Reach, SCOPE_LABEL};
 pub use leaves::{Ends, Files, LEAVES, LeafSpec, SERVER_LEAF, leaf};
-pub use lifetimes::{Fraction, LifetimeError, Lifetimes, Pace, RENEWAL_ANNOTATION, VALIDITY_ANNOTATION};
+pub use lifetimes::{
+    Fraction, LifetimeError, Lifetimes, PACE_ANNOTATION, Pace, RENEWAL_ANNOTATION, VALIDITY_ANNOTATION,
+};
 pub use material::{Kind, Material, Plan, Reason, Wave, Write};
 pub use names::{Endpoint, Part, Parts, PlaneNames};
 pub use observed::{Data, Observed, Stored};
