@@ -50,8 +50,9 @@ pub async fn destroy_at_random(
             broken.push(mishap);
         }
     }
-    let split = usize::try_from(random.below(broken.len() as u64 + 1)).unwrap_or_default();
-    let (before, after) = broken.split_at(split);
+    let planned = broken.clone();
+    let split = usize::try_from(random.below(planned.len() as u64 + 1)).unwrap_or_default();
+    let (before, after) = planned.split_at(split);
     for mishap in before {
         happen(management, &cluster, mishap).await;
     }
@@ -65,8 +66,12 @@ pub async fn destroy_at_random(
     for mishap in after {
         happen(management, &cluster, mishap).await;
     }
-    management.kill_operator();
-    management.start_operator();
+    // Half of the ends are brought about by the operator that saw everything, half by one that sees only what is left.
+    if random.below(2) == 0 {
+        broken.push("operator replaced");
+        management.kill_operator();
+        management.start_operator();
+    }
     let gone = wait_until_gone(&management.client, &cluster).await;
     gone.map_err(|error| HostedError::Wrong(format!("after {broken:?}: {error}")))?;
     no_data(management, &broken).await?;

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use jiff::Timestamp;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use roost_apiserver::{Cluster, ClusterConfig, Engine, Identity};
-use roost_operator::Front;
+use roost_operator::{Candidate, Front};
 use roost_runtime::EmbeddedRuntime;
 use roost_store::{Options, Store};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 /// Why there is no management plane.
@@ -90,6 +91,14 @@ impl Management {
     pub fn start_operator(&mut self) {
         let operator = roost_operator::run(self.client.clone(), Arc::clone(&self.runtime), self.front);
         self.operator = Some(tokio::spawn(operator));
+    }
+
+    /// Starts controllers that compete with others for the right to work.
+    pub fn compete(&self, candidate: Candidate) -> (JoinHandle<Option<()>>, watch::Sender<bool>) {
+        let (stop, stopping) = watch::channel(false);
+        let (client, runtime, front) = (self.client.clone(), Arc::clone(&self.runtime), self.front);
+        let work = move || roost_operator::run(client.clone(), Arc::clone(&runtime), front);
+        (tokio::spawn(roost_operator::lead(self.client.clone(), candidate, stopping, work)), stop)
     }
 
     /// Ends the controllers in the middle of whatever they do.

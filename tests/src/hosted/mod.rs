@@ -2,17 +2,21 @@
 
 mod chaos;
 mod journey;
+mod leadership;
 mod management;
 mod nodes;
 mod objects;
+mod rotation;
 
 pub use chaos::{Outcome, destroy_at_random};
 pub use journey::{Step, run};
+pub use leadership::two_operators;
 pub use management::{Management, ManagementError};
 pub use nodes::run as run_nodes;
 pub use objects::{
     HostedCluster, create, guest_of, hosted_clusters, kubeconfig_of, wait_until_gone, wait_until_ready, write_into,
 };
+pub use rotation::rotate_under_load;
 
 /// Why a hosted cluster did not do what it should.
 #[derive(Debug, thiserror::Error)]
