@@ -20,15 +20,16 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn plane() -> kube::Client {
     let config = ClusterConfig {
-        service_cidr: "10.96.0.0/16".parse().unwrap(),
+        service_cidr: "10.96.0.0/16".parse().expect("a network"),
         node_ports: 30_000..=32_767,
         encryption_key: None,
         advertised: None,
+        workloads: false,
     };
-    let identity = Identity::generate(Timestamp::now(), "https://kubernetes.default.svc").unwrap();
+    let identity = Identity::generate(Timestamp::now(), "https://kubernetes.default.svc").expect("keys");
     let store = Store::memory(Options::default());
     let cluster = Cluster::new("management", store.clone(), config, identity);
-    cluster.bootstrap().await.unwrap();
+    cluster.bootstrap().await.expect("its own objects");
     let engine = Engine::new(store);
     engine.add(Arc::clone(&cluster));
     tokio::spawn(engine.run());
@@ -80,7 +81,8 @@ impl Work {
 
 async fn holder(client: &kube::Client) -> String {
     let leases: Api<Lease> = Api::namespaced(client.clone(), "hypershift");
-    leases.get("roost-operator").await.unwrap().spec.unwrap().holder_identity.unwrap()
+    let lease = leases.get("roost-operator").await.expect("a Lease");
+    lease.spec.and_then(|spec| spec.holder_identity).expect("a holder, if only an empty one")
 }
 
 #[tokio::test(flavor = "multi_thread")]
