@@ -9,6 +9,12 @@ use super::{ComponentsError, Nodes};
 
 /// One of each kind that a stock controller works on.
 const WORKLOAD: &str = include_str!("workload.yaml");
+/// Pods of a namespace that goes. They end when they are told to: the controller looks again after 32 s, and the end of
+/// those that have to be killed after 30 s is a race.
+const PASSING: &str = r#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "passing", "namespace": "passing"},
+    "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "passing"}}, "template": {"metadata": {"labels": {"app": "passing"}},
+    "spec": {"containers": [{"name": "passing", "image": "registry.test/pause:1", "imagePullPolicy": "Never",
+    "command": ["/bin/busybox", "sh", "-c", "trap exit TERM; while :; do /bin/busybox sleep 0.2; done"]}]}}}}"#;
 /// Pods that stay: three of the Deployment, two of the `StatefulSet`, one of the `DaemonSet`.
 const LASTING_PODS: usize = 6;
 /// Between two rounds of disturbance, in which leases are renewed and watches are idle.
@@ -54,7 +60,7 @@ impl Exercise<'_> {
     pub(super) async fn disturb(&self) -> Result<(), ComponentsError> {
         let kubectl = self.kubectl;
         kubectl.run("create namespace passing").await?;
-        kubectl.run("create deployment passing --namespace=passing --image=registry.test/pause:1 --replicas=2").await?;
+        kubectl.with_input("create -f -", PASSING).await?;
         kubectl.run("create token default").await?;
         kubectl.run("create job manual --from=cronjob/cron").await?;
         let pods = kubectl.items("get pods -l app=web").await?;
