@@ -32,6 +32,13 @@ pub enum Action {
         /// How long it may take its leave; its own time where none is said.
         grace_seconds: Option<i64>,
     },
+    /// Set a condition of a pod; the time goes with its status.
+    SetCondition {
+        /// Which pod.
+        object: Reference,
+        /// The condition.
+        condition: Value,
+    },
     /// Tell people.
     Tell(Event),
     /// Look at it again after a while.

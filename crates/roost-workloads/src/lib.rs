@@ -5,14 +5,22 @@
 
 pub mod action;
 pub mod condition;
+pub mod cron_job;
+pub mod daemon_set;
 pub mod deployment;
+pub mod disruption;
+pub mod endpoints;
+pub mod eviction;
 pub mod hash;
+pub mod history;
 pub mod index;
+pub mod job;
 pub mod metadata;
 pub mod pod;
 pub mod replica_set;
 pub mod scheduler;
 pub mod selector;
+pub mod stateful_set;
 pub mod template;
 pub mod value;
 

@@ -77,8 +77,11 @@ fn observe(
         inside.queue.add(tenant, task);
     }
     let resource = (id.collection.group(), id.collection.resource());
-    for work in workloads::tasks(cluster, resource, &metadata, value, previous) {
-        inside.queue.add(tenant, Task::Work(work));
+    for (work, wait) in workloads::tasks(cluster, resource, &metadata, value, previous) {
+        match wait {
+            None => inside.queue.add(tenant, Task::Work(work)),
+            Some(wait) => inside.timers.after(tenant, Task::Work(work), wait),
+        }
     }
 }
 

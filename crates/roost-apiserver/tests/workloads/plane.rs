@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A label on pods whose containers are never ready.
 pub(crate) const BROKEN: &str = "broken";
+/// A label on pods that end at once, with the phase in which they do.
+pub(crate) const ENDS: &str = "ends";
 
 pub(crate) struct Plane {
     api: Api,
@@ -90,6 +92,11 @@ async fn pretend(api: Api) {
             }
             if !pod["metadata"]["deletionTimestamp"].is_null() {
                 api.send(Method::DELETE, &path, Some(&json!({"gracePeriodSeconds": 0}))).await;
+            } else if let Some(phase) =
+                pod["metadata"]["labels"].get(ENDS).filter(|phase| pod["status"]["phase"] != **phase)
+            {
+                let status = json!({"status": {"phase": phase}});
+                api.send(Method::PATCH, &format!("{path}/status"), Some(&status)).await;
             } else if pod["status"]["phase"] == "Pending" {
                 let ready = if pod["metadata"]["labels"].get(BROKEN).is_some() { "False" } else { "True" };
                 let now = Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();

@@ -48,7 +48,7 @@ fn taint_toleration(pod: &Pod, node: &Node) -> Option<Rejection> {
 }
 
 /// A taint that keeps a pod away.
-pub(super) fn untolerated<'a>(pod: &Pod, taints: &'a [Taint]) -> Option<&'a Taint> {
+pub(crate) fn untolerated<'a>(pod: &Pod, taints: &'a [Taint]) -> Option<&'a Taint> {
     taints.iter().filter(|taint| matches!(taint.effect.as_str(), "NoSchedule" | "NoExecute")).find(|taint| {
         !pod.spec.tolerations.iter().any(|toleration| toleration.bears(&taint.key, &taint.value, &taint.effect))
     })
@@ -59,7 +59,7 @@ fn node_affinity(pod: &Pod, node: &Node) -> Option<Rejection> {
 }
 
 /// Whether a node is one that the pod must be on.
-pub(super) fn wants(pod: &Pod, node: &Node) -> bool {
+pub(crate) fn wants(pod: &Pod, node: &Node) -> bool {
     let selected = pod.spec.node_selector.iter().all(|(key, value)| node.labels.get(key) == Some(value));
     let required = pod.spec.affinity.node_affinity.as_ref().and_then(|affinity| affinity.required.as_ref());
     selected && required.is_none_or(|required| any_term(required, node))

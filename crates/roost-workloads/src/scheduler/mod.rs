@@ -15,6 +15,7 @@ mod state;
 mod term;
 
 pub use choose::{Choice, Surroundings, choose};
+pub(crate) use filter::{untolerated, wants};
 pub use node::{Image, Node, Taint};
 pub use outcome::Unfit;
 pub use preempt::{Preemption, preempt};

@@ -39,6 +39,7 @@ impl Desk<'_> {
                 Action::Delete { object, propagation, grace_seconds } => {
                     self.delete(object, *propagation, *grace_seconds).await
                 }
+                Action::SetCondition { object, condition } => self.set_pod_condition(object, condition).await,
                 Action::Tell(event) => {
                     self.tell(event).await;
                     Ok(())
@@ -95,6 +96,20 @@ impl Desk<'_> {
             Ok(roost_merge::merge_patch::apply(live.clone(), patch.clone()))
         };
         self.change(object, subresource, ChangeKind::Patch, &transform).await.map(drop)
+    }
+
+    /// Sets a condition of a pod that is still the same one.
+    async fn set_pod_condition(self, object: &Reference, condition: &Value) -> Result<(), Status> {
+        let now = clock::now_text();
+        let transform = |live: &Value| {
+            if metadata_text(live, "uid") != object.uid {
+                return Err(Status::failure(404, "NotFound", "it is another one"));
+            }
+            let mut next = live.clone();
+            crate::subresource::set_condition(&mut next, condition.clone(), &now);
+            Ok(next)
+        };
+        self.change(object, "status", ChangeKind::Patch, &transform).await.map(drop)
     }
 
     /// Changes an object; none when it is gone.

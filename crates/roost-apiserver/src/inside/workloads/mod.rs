@@ -4,10 +4,17 @@
 //! the log when it is asked and is asked only about clusters that have pods or what makes them.
 
 mod apply;
+mod cron_jobs;
+mod daemon_sets;
 mod deployments;
+mod disruptions;
+mod endpoints;
+mod evictions;
+mod jobs;
 mod observe;
 mod replica_sets;
 mod scheduling;
+mod stateful_sets;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,6 +40,20 @@ pub(crate) enum Controller {
     Deployment,
     /// Keeps pods in number.
     ReplicaSet,
+    /// Keeps pods that have names of their own.
+    StatefulSet,
+    /// Keeps a pod on every node.
+    DaemonSet,
+    /// Runs pods to their end.
+    Job,
+    /// Starts Jobs by the clock.
+    CronJob,
+    /// Says who answers for a Service.
+    Endpoints,
+    /// Says how many pods may be taken away.
+    Disruption,
+    /// Looks whether a pod must leave its node.
+    Eviction,
     /// Finds nodes for pods.
     Scheduler,
 }
@@ -127,6 +148,13 @@ impl Desk<'_> {
         match self.work.controller {
             Controller::Deployment => self.deployment().await,
             Controller::ReplicaSet => self.replica_set().await,
+            Controller::StatefulSet => self.stateful_set().await,
+            Controller::DaemonSet => self.daemon_set().await,
+            Controller::Job => self.job().await,
+            Controller::CronJob => self.cron_job().await,
+            Controller::Endpoints => self.endpoints().await,
+            Controller::Disruption => self.disruption().await,
+            Controller::Eviction => self.eviction().await,
             Controller::Scheduler => self.schedule().await,
         }
     }

@@ -1,8 +1,10 @@
 //! From changes to work: who has to look when an object comes, changes or goes.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use bytes::Bytes;
+use roost_workloads::scheduler::Node;
 use roost_workloads::{Pod, Source};
 
 use super::super::metadata::Metadata;
@@ -10,23 +12,43 @@ use super::{Controller, Work, Workloads};
 use crate::cluster::Cluster;
 use crate::stored::Stored;
 
-/// The work that a change asks for.
+/// How long a node must be gone before its pods are given up.
+const GRACE_OF_LOST_NODES: Duration = Duration::from_secs(40);
+
+/// Who cares for pods, and where their selectors are.
+const POD_OWNERS: [(&str, Controller, Source); 4] = [
+    ("ReplicaSet", Controller::ReplicaSet, Source::ReplicaSets),
+    ("StatefulSet", Controller::StatefulSet, Source::StatefulSets),
+    ("DaemonSet", Controller::DaemonSet, Source::DaemonSets),
+    ("Job", Controller::Job, Source::Jobs),
+];
+
+/// The work that a change asks for, and how long each has time.
 pub(crate) fn tasks(
     cluster: &Cluster,
     resource: (&str, &str),
     metadata: &Metadata,
     value: Option<&Bytes>,
     previous: Option<&Bytes>,
-) -> Vec<Work> {
+) -> Vec<(Work, Option<Duration>)> {
     let Some(workloads) = cluster.workloads.as_deref() else { return Vec::new() };
     let change = Change { cluster, workloads, metadata, value, previous };
-    match resource {
+    let mut work = match resource {
         ("", "pods") => change.of_pod(),
-        ("", "nodes") if workloads.is_busy() => vec![Work::schedule()],
+        ("", "nodes") if workloads.is_busy() => return change.of_node(),
+        ("", "services") => change.of_service(),
         ("apps", "deployments") => change.of_owner(Controller::Deployment),
-        ("apps", "replicasets") => change.of_replica_set(),
+        ("apps", "replicasets") => change.of_owned(Controller::ReplicaSet, "Deployment", Controller::Deployment),
+        ("apps", "statefulsets") => change.of_owner(Controller::StatefulSet),
+        ("apps", "daemonsets") => change.of_owner(Controller::DaemonSet),
+        ("batch", "jobs") => change.of_owned(Controller::Job, "CronJob", Controller::CronJob),
+        ("batch", "cronjobs") => change.of_owner(Controller::CronJob),
+        ("policy", "poddisruptionbudgets") => change.of_owner(Controller::Disruption),
+        ("discovery.k8s.io", "endpointslices") if value.is_none() => change.of_lost_slice(),
         _ => Vec::new(),
-    }
+    };
+    work.dedup();
+    work.into_iter().map(|work| (work, None)).collect()
 }
 
 struct Change<'a> {
@@ -42,29 +64,70 @@ impl Change<'_> {
         Work { controller, namespace: self.metadata.namespace.clone(), name: name.to_owned() }
     }
 
+    fn selecting(&self, source: Source, labels: &BTreeMap<String, String>) -> Vec<String> {
+        let namespace = &self.metadata.namespace;
+        self.workloads.ask(&self.cluster.store, |index| index.selecting(source, namespace, labels))
+    }
+
     /// An object that makes others.
     fn of_owner(&self, controller: Controller) -> Vec<Work> {
         self.workloads.set_busy();
         if self.value.is_some() { vec![self.work(controller, &self.metadata.name)] } else { Vec::new() }
     }
 
-    fn of_replica_set(&self) -> Vec<Work> {
-        let mut work = self.of_owner(Controller::ReplicaSet);
+    /// An object that makes others and may be made by one.
+    fn of_owned(&self, controller: Controller, owner_kind: &str, owner_controller: Controller) -> Vec<Work> {
+        let mut work = self.of_owner(controller);
         for bytes in self.value.into_iter().chain(self.previous) {
-            match owner(bytes) {
-                Some((kind, name)) if kind == "Deployment" => work.push(self.work(Controller::Deployment, &name)),
-                _ => {}
+            if let Some((_, name)) = owner(bytes).filter(|(kind, _)| kind == owner_kind) {
+                work.push(self.work(owner_controller, &name));
             }
         }
-        if let Some(labels) = self.value.filter(|value| owner(value).is_none()).map(labels) {
-            let selecting = |source| {
-                let namespace = &self.metadata.namespace;
-                self.workloads.ask(&self.cluster.store, |index| index.selecting(source, namespace, &labels))
-            };
-            work.extend(selecting(Source::Deployments).iter().map(|name| self.work(Controller::Deployment, name)));
+        if owner_kind == "Deployment"
+            && let Some(labels) = self.value.filter(|value| owner(value).is_none()).map(labels)
+        {
+            let names = self.selecting(Source::Deployments, &labels);
+            work.extend(names.iter().map(|name| self.work(Controller::Deployment, name)));
         }
-        work.dedup();
         work
+    }
+
+    /// A Service that selects pods, or did.
+    fn of_service(&self) -> Vec<Work> {
+        if self.value.into_iter().chain(self.previous).any(selects) {
+            vec![self.work(Controller::Endpoints, &self.metadata.name)]
+        } else {
+            Vec::new()
+        }
+    }
+
+    fn of_lost_slice(&self) -> Vec<Work> {
+        let service = self.previous.map(labels).and_then(|mut labels| labels.remove("kubernetes.io/service-name"));
+        service.iter().map(|name| self.work(Controller::Endpoints, name)).collect()
+    }
+
+    fn of_node(&self) -> Vec<(Work, Option<Duration>)> {
+        let name = &self.metadata.name;
+        let (sets, pods) = self.workloads.ask(&self.cluster.store, |index| {
+            let own = |pod: &Pod| (pod.metadata.namespace.clone(), pod.metadata.name.clone());
+            let pods: Vec<(String, String)> = if index.scheduler.node(name).is_none_or(drives_off) {
+                index.scheduler.pods_on(name).map(|pod| own(pod)).collect()
+            } else {
+                Vec::new()
+            };
+            (index.all(Source::DaemonSets), pods)
+        });
+        let wait = self.value.is_none().then_some(GRACE_OF_LOST_NODES);
+        let work = |controller, namespace: &str, name: &str| {
+            let (namespace, name) = (namespace.to_owned(), name.to_owned());
+            Work { controller, namespace, name }
+        };
+        let sets = sets.iter().filter_map(|key| key.split_once('/'));
+        [(Work::schedule(), None)]
+            .into_iter()
+            .chain(sets.map(|(namespace, name)| (work(Controller::DaemonSet, namespace, name), None)))
+            .chain(pods.iter().map(|(namespace, name)| (work(Controller::Eviction, namespace, name), wait)))
+            .collect()
     }
 
     fn of_pod(&self) -> Vec<Work> {
@@ -75,27 +138,57 @@ impl Change<'_> {
         for pod in now.iter().chain(&before) {
             match pod.metadata.controller() {
                 Some(owner) => {
-                    let controller = match owner.kind.as_str() {
-                        "ReplicaSet" => Controller::ReplicaSet,
-                        _ => continue,
-                    };
-                    work.push(self.work(controller, &owner.name));
+                    let known = POD_OWNERS.iter().find(|(kind, ..)| *kind == owner.kind);
+                    work.extend(known.map(|(_, controller, _)| self.work(*controller, &owner.name)));
                 }
                 None => orphan = true,
             }
         }
         if let Some(pod) = now.as_ref().filter(|_| orphan) {
-            let namespace = &self.metadata.namespace;
-            let sets = self.workloads.ask(&self.cluster.store, |index| {
-                index.selecting(Source::ReplicaSets, namespace, &pod.metadata.labels)
-            });
-            work.extend(sets.iter().map(|name| self.work(Controller::ReplicaSet, name)));
+            for (_, controller, source) in POD_OWNERS {
+                let names = self.selecting(source, &pod.metadata.labels);
+                work.extend(names.iter().map(|name| self.work(controller, name)));
+            }
+        }
+        work.extend(self.of_those_who_select(now.as_ref(), before.as_ref()));
+        if self.may_have_to_leave(now.as_ref(), before.as_ref()) {
+            work.push(self.work(Controller::Eviction, &self.metadata.name));
         }
         if self.matters_to_scheduler(now.as_ref(), before.as_ref()) {
             work.push(Work::schedule());
         }
-        work.dedup();
         work
+    }
+
+    /// Services and budgets whose pods changed in what they go by.
+    fn of_those_who_select(&self, now: Option<&Pod>, before: Option<&Pod>) -> Vec<Work> {
+        let seen = |pod: &Pod| {
+            let state = (pod.is_ready(), pod.metadata.is_going(), pod.has_ended());
+            (pod.metadata.labels.clone(), state, pod.status.pod_ip.clone(), pod.spec.node_name.clone())
+        };
+        if now.map(seen) == before.map(seen) {
+            return Vec::new();
+        }
+        let mut work = Vec::new();
+        for pod in now.into_iter().chain(before) {
+            for (controller, source) in
+                [(Controller::Endpoints, Source::Services), (Controller::Disruption, Source::DisruptionBudgets)]
+            {
+                let names = self.selecting(source, &pod.metadata.labels);
+                work.extend(names.iter().map(|name| self.work(controller, name)));
+            }
+        }
+        work
+    }
+
+    /// Whether a pod came to a node that drives pods off.
+    fn may_have_to_leave(&self, now: Option<&Pod>, before: Option<&Pod>) -> bool {
+        let placed = |pod: &&Pod| !pod.spec.node_name.is_empty();
+        let Some(pod) = now.filter(placed).filter(|_| before.is_none_or(|before| !placed(&before))) else {
+            return false;
+        };
+        let name = &pod.spec.node_name;
+        self.workloads.ask(&self.cluster.store, |index| index.scheduler.node(name).is_some_and(drives_off))
     }
 
     /// Whether a pod now waits for a node, or made room for others.
@@ -117,6 +210,27 @@ impl Change<'_> {
     fn anyone_waits(&self) -> bool {
         self.workloads.ask(&self.cluster.store, |index| !index.waiting.is_empty())
     }
+}
+
+fn drives_off(node: &Node) -> bool {
+    node.taints.iter().any(|taint| taint.effect == "NoExecute")
+}
+
+/// Whether a Service selects pods.
+fn selects(bytes: &Bytes) -> bool {
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct Service {
+        spec: Spec,
+    }
+    #[derive(Default, serde::Deserialize)]
+    #[serde(default)]
+    struct Spec {
+        selector: Option<BTreeMap<String, String>>,
+    }
+    let stored = Stored::new(bytes.clone()).ok();
+    let service = stored.and_then(|stored| serde_json::from_slice::<Service>(stored.json()).ok());
+    service.and_then(|service| service.spec.selector).is_some_and(|selector| !selector.is_empty())
 }
 
 fn read(bytes: &Bytes) -> Option<Pod> {
