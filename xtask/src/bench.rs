@@ -2,6 +2,7 @@
 
 mod engine;
 mod hostile;
+mod nodes;
 mod planes;
 
 use std::path::PathBuf;
@@ -20,6 +21,7 @@ pub(crate) async fn run(benchmark: &Bench) -> Result<(), TaskError> {
         }
         Bench::Engine(arguments) => engine::run(arguments).await,
         Bench::Hostile(arguments) => hostile::run(arguments).await,
+        Bench::Nodes(arguments) => nodes::run(arguments).await,
         Bench::Planes(arguments) => planes::run(arguments).await,
         Bench::Ignition => {
             let mut command = task::cargo();

@@ -179,6 +179,8 @@ pub(crate) enum Bench {
     Engine(BenchEngine),
     /// How much hostile clients slow down the others.
     Hostile(BenchHostile),
+    /// Simulated nodes: how fast they join, and what they cost.
+    Nodes(BenchNodes),
     /// Hosted clusters: how soon they take writes, how many fit, how soon they are gone.
     Planes(BenchPlanes),
     /// Payloads over TLS, beside a server that only sends bytes.
@@ -216,6 +218,17 @@ pub(crate) struct BenchHostile {
     /// How long, with them and without.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) seconds: u64,
+}
+
+/// How many nodes join.
+#[derive(Debug, Args)]
+pub(crate) struct BenchNodes {
+    /// How many.
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub(crate) count: u16,
+    /// How long they are watched once they are there.
+    #[arg(long, default_value_t = 60, value_name = "N")]
+    pub(crate) seconds: u32,
 }
 
 /// How many hosted clusters are made.

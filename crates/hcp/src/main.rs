@@ -53,7 +53,7 @@ fn main() -> ExitCode {
 }
 
 /// Says what failed, and what that came from.
-fn explain(error: &dyn Error) {
+pub(crate) fn explain(error: &dyn Error) {
     eprintln!("error: {error}");
     let mut source = error.source();
     while let Some(cause) = source {

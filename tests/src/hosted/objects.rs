@@ -34,7 +34,7 @@ impl HostedCluster {
         Self { name: name.into(), address: address.to_string() }
     }
 
-    pub(super) fn control_plane_namespace(&self) -> String {
+    pub(crate) fn control_plane_namespace(&self) -> String {
         format!("{NAMESPACE}-{}", self.name)
     }
 
@@ -93,7 +93,7 @@ pub fn hosted_clusters(client: &Client) -> Api<DynamicObject> {
     api(client, "hypershift.openshift.io/v1beta1", "HostedCluster", "hostedclusters", NAMESPACE)
 }
 
-pub(super) fn secrets(client: &Client, namespace: &str) -> Api<DynamicObject> {
+pub(crate) fn secrets(client: &Client, namespace: &str) -> Api<DynamicObject> {
     api(client, "v1", "Secret", "secrets", namespace)
 }
 
@@ -124,7 +124,7 @@ pub async fn create(client: &Client, cluster: &HostedCluster) -> Result<(), Host
 }
 
 /// Waits until something holds; the error of the last look says what was seen.
-pub(super) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Result<T, String>) -> Result<T, HostedError> {
+pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Result<T, String>) -> Result<T, HostedError> {
     let start = Instant::now();
     loop {
         match look().await {

@@ -5,6 +5,7 @@
 mod hostility;
 mod latency;
 mod load;
+mod nodes;
 mod planes;
 mod processes;
 mod readiness;
@@ -20,6 +21,7 @@ use crate::plane::{Plane, PlaneError};
 
 pub use hostility::{Hostility, hostility};
 pub use latency::Latency;
+pub use nodes::{Effort as NodesEffort, Nodes, NodesError, nodes};
 pub use planes::{Effort as PlanesEffort, Planes, PlanesError, Restart, Rounds, planes};
 pub use processes::Usage;
 pub use readiness::{Readiness, readiness};

@@ -34,6 +34,16 @@ pub(super) fn memory(plane: &Plane) -> f64 {
     plane.processes().iter().map(|process| resident_mebibytes(process.id())).sum()
 }
 
+/// Processor time of this process so far, in seconds.
+pub(super) fn own_processor() -> f64 {
+    processor_seconds(std::process::id())
+}
+
+/// Resident memory of this process, in MiB.
+pub(super) fn own_memory() -> f64 {
+    resident_mebibytes(std::process::id())
+}
+
 fn processor_seconds(id: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     // The name of the process may contain blanks, so the fields are counted from behind it.

@@ -126,8 +126,7 @@ impl Arguments {
         Self::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
     }
 
-    /// Reads the words given, for tests.
-    #[cfg(test)]
+    /// Reads the words given.
     pub(crate) fn read_from(words: &[&str]) -> Result<Self, clap::Error> {
         let matches = Self::complete_command().try_get_matches_from(words)?;
         Self::from_arg_matches(&matches)

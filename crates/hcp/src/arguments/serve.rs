@@ -8,7 +8,7 @@ use ipnet::IpNet;
 
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  hcp up\n  hcp up --data-dir /var/lib/roost --listen 0.0.0.0:6443\n  hcp up --detach && kubectl --kubeconfig \"$(hcp status -o kubeconfig)\" get namespaces"
+    after_help = "Examples:\n  hcp up\n  hcp up --demo\n  hcp up --data-dir /var/lib/roost --listen 0.0.0.0:6443\n  hcp up --detach && kubectl --kubeconfig \"$(hcp status -o kubeconfig)\" get namespaces"
 )]
 pub(crate) struct Up {
     /// Where everything is kept: objects, keys, the admin kubeconfig.
@@ -20,6 +20,9 @@ pub(crate) struct Up {
     /// Run in the background, and return when the API answers.
     #[arg(long)]
     pub(crate) detach: bool,
+    /// Show a hosted cluster whose three simulated nodes join, and say what to type next.
+    #[arg(long, conflicts_with = "without_operator")]
+    pub(crate) demo: bool,
     /// The addresses that Services get.
     #[arg(long, value_name = "CIDR", default_value = "10.96.0.0/16")]
     pub(crate) service_cidr: IpNet,

@@ -146,6 +146,15 @@ async fn prepare(plane: &Plane, request: &HighArguments) -> Result<Prepared, Com
     Ok(Prepared { objects, image: circumstances.release_image, new_namespace })
 }
 
+/// Makes a cluster, or takes the one of its name that is there already.
+pub(crate) async fn ensure(plane: &Plane, request: &HighArguments) -> Result<Value, CommandError> {
+    if let Some(existing) = plane.get(&HOSTED_CLUSTERS, &request.namespace, &request.name).await? {
+        return Ok(existing);
+    }
+    let prepared = prepare(plane, request).await?;
+    write_all(plane, request, &prepared).await
+}
+
 fn taken(request: &HighArguments) -> CommandError {
     CommandError::Taken { namespace: request.namespace.clone(), name: request.name.clone() }
 }

@@ -37,7 +37,8 @@ fn names(cluster: &Value) -> (&str, &str) {
     (text("namespace"), text("name"))
 }
 
-async fn kubeconfig_of(plane: &Plane, cluster: &Value) -> Result<Vec<u8>, CommandError> {
+/// The kubeconfig of a cluster.
+pub(crate) async fn kubeconfig_of(plane: &Plane, cluster: &Value) -> Result<Vec<u8>, CommandError> {
     let (namespace, name) = names(cluster);
     let missing =
         |cause: String| CommandError::NoKubeconfig { namespace: namespace.to_owned(), name: name.to_owned(), cause };

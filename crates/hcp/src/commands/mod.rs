@@ -21,7 +21,11 @@ mod wait;
 use crate::arguments::{Command, CreateWhat, DestroyWhat};
 use crate::flavour::Flavour;
 
+pub(crate) use create_cluster::ensure as ensure_cluster;
+pub(crate) use create_kubeconfig::kubeconfig_of;
 pub(crate) use error::CommandError;
+pub(crate) use judge::usable;
+pub(crate) use wait::Verdict;
 
 /// Runs a command of the client side.
 ///

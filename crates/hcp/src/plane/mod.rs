@@ -50,6 +50,12 @@ impl Plane {
         self.client.clone()
     }
 
+    /// Whether somebody listens at its address. Asking for more would be an error in the log when nobody does.
+    pub(crate) async fn is_listening(&self) -> bool {
+        let port = self.server.parse::<http::Uri>().ok().and_then(|server| server.port_u16()).unwrap_or(443);
+        tokio::net::TcpStream::connect((self.host.as_str(), port)).await.is_ok()
+    }
+
     /// An object, or nothing when there is none of that name.
     pub(crate) async fn get(
         &self,

@@ -36,6 +36,9 @@ pub(super) fn start(arguments: &Up, data_dir: &Path) -> Result<(), UpError> {
     if let Some(path) = &arguments.audit_log {
         command.arg("--audit-log").arg(path);
     }
+    if arguments.demo {
+        command.arg("--demo");
+    }
     if arguments.without_operator {
         command.arg("--without-operator");
     }

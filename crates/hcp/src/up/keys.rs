@@ -161,7 +161,7 @@ fn read(path: &Path) -> Result<Option<String>, KeysError> {
 }
 
 /// Writes a file that only its owner can read, whole or not at all.
-fn write_private(path: &Path, bytes: &[u8]) -> Result<(), KeysError> {
+pub(super) fn write_private(path: &Path, bytes: &[u8]) -> Result<(), KeysError> {
     let temporary = path.with_extension("new");
     let write = || -> io::Result<()> {
         let _ = fs::remove_file(&temporary);

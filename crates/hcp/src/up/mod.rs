@@ -1,5 +1,6 @@
 //! `hcp up`: everything in one process, from keys on disk to an API that answers.
 
+mod demo;
 mod detach;
 mod keys;
 
@@ -143,8 +144,15 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
         instance.server,
         instance.kubeconfig.display()
     );
+    let demo = || tokio::spawn(demo::run(instance.kubeconfig.clone(), instance.data_dir.clone()));
+    let demo = arguments.demo.then(demo);
     wait_for_end().await;
     tracing::info!("stopping");
+    if let Some(demo) = demo {
+        // The nodes go first, so that none of them sees the plane go.
+        demo.abort();
+        let _ = demo.await;
+    }
     let _ = stop.send(true);
     if let Some(operator) = operator {
         // It gives its Lease back.

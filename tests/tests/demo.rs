@@ -1,0 +1,133 @@
+//! `hcp up --demo` as a person sees it: three nodes that are ready, pods that run on them, an end, and a second start.
+
+use std::ffi::OsString;
+use std::net::{IpAddr, Ipv4Addr};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use roost_sim::{NodeSpec, Simulator, Stage, Start};
+use roost_tests::process::Process;
+use roost_tests::{assets, hostile, plane};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+/// How long anything may take on a busy machine.
+const PATIENCE: Duration = Duration::from_mins(2);
+const PAUSE: Duration = Duration::from_millis(100);
+
+struct Demo {
+    process: Process,
+    data: PathBuf,
+}
+
+impl Demo {
+    /// Starts it and waits until it says that its nodes are ready.
+    async fn start(directory: &Path, turn: &str) -> Demo {
+        let (data, logs) = (directory.join("data"), directory.join(turn));
+        std::fs::create_dir_all(&logs).expect("a directory");
+        // Ports of hosted clusters come from one range, so this plane has a loopback address of its own.
+        let own = u8::try_from(std::process::id() % 250).unwrap_or_default() + 1;
+        let listen = format!("127.{own}.77.1:{}", plane::free_port().expect("a port"));
+        let words = ["up", "--demo", "--data-dir", &data.to_string_lossy(), "--listen", &listen].map(OsString::from);
+        let process = Process::start("hcp", &hostile::binary().expect("a server"), words, &logs).expect("a process");
+        let mut demo = Demo { process, data };
+        let start = Instant::now();
+        while !demo.said().contains("are Ready after") {
+            demo.process.check_running().unwrap_or_else(|error| panic!("{error}"));
+            assert!(start.elapsed() < PATIENCE, "{}", demo.said());
+            tokio::time::sleep(PAUSE).await;
+        }
+        demo
+    }
+
+    fn said(&self) -> String {
+        std::fs::read_to_string(self.process.log()).unwrap_or_default()
+    }
+
+    fn kubectl(&self, kubeconfig: &str, line: &str) -> String {
+        let output = Command::new(assets::binary("kubectl").expect("kubectl"))
+            .arg("--kubeconfig")
+            .arg(self.data.join(kubeconfig))
+            .args(line.split_whitespace())
+            .output()
+            .expect("kubectl runs");
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    }
+
+    fn items(&self, kubeconfig: &str, line: &str) -> Vec<Value> {
+        let list: Value = serde_json::from_str(&self.kubectl(kubeconfig, &format!("{line} -o json"))).expect("a list");
+        list["items"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Presses Ctrl-C and waits for the end.
+    async fn end(mut self) {
+        let id = i32::try_from(self.process.id()).ok().and_then(Pid::from_raw).expect("a process");
+        kill_process(id, Signal::INT).expect("a process that can be asked");
+        let start = Instant::now();
+        while self.process.check_running().is_ok() {
+            assert!(start.elapsed() < PATIENCE, "it does not end");
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+fn names(items: &[Value]) -> Vec<String> {
+    items.iter().filter_map(|item| item["metadata"]["name"].as_str()).map(str::to_owned).collect()
+}
+
+fn is_ready(node: &Value) -> bool {
+    let conditions = node["status"]["conditions"].as_array().into_iter().flatten();
+    conditions.into_iter().any(|condition| condition["type"] == "Ready" && condition["status"] == "True")
+}
+
+fn check_nodes(demo: &Demo) {
+    let nodes = demo.items("demo/kubeconfig", "get nodes");
+    assert_eq!(names(&nodes), ["demo-1", "demo-2", "demo-3"]);
+    for node in &nodes {
+        assert!(is_ready(node), "{node}");
+        assert!(node["spec"]["taints"].is_null(), "{node}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nodes_join_before_your_eyes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let demo = Demo::start(directory.path(), "first").await;
+    check_nodes(&demo);
+    let machines = names(&demo.items("admin.kubeconfig", "get machines --namespace clusters-demo"));
+    assert_eq!(machines.len(), 3);
+    a_clone_is_refused(&demo).await;
+    demo.end().await;
+
+    let again = Demo::start(directory.path(), "second").await;
+    check_nodes(&again);
+    assert_eq!(names(&again.items("admin.kubeconfig", "get machines --namespace clusters-demo")), machines);
+    again.end().await;
+}
+
+/// Another host that asks for a name which is taken gets nothing, and both sides say why.
+async fn a_clone_is_refused(demo: &Demo) {
+    let secrets = demo.items("admin.kubeconfig", "get secrets --namespace clusters-demo");
+    let name = |secret: &Value| secret["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let user_data = secrets.iter().find(|secret| name(secret).starts_with("user-data-demo-")).expect("user-data");
+    let user_data = STANDARD.decode(user_data["data"]["value"].as_str().expect("a value")).expect("base64");
+    let mut spec = NodeSpec::new("demo-1", Start::UserData(user_data));
+    "another-host".clone_into(&mut spec.host_id);
+    spec.address = IpAddr::V4(Ipv4Addr::new(127, 77, 0, 99));
+    let clone = Simulator::new().spawn(spec);
+    let mut progress = clone.progress();
+    let refused = tokio::time::timeout(PATIENCE, progress.wait_for(|progress| progress.trouble.is_some())).await;
+    let words = refused.expect("an answer").expect("a host").trouble.clone().unwrap_or_default();
+    assert!(words.contains("409") && words.contains("demo-1"), "{words}");
+    assert!(clone.progress().borrow().stage < Stage::Configured);
+    let events = demo.items("admin.kubeconfig", "get events --namespace clusters-demo");
+    let names_it = |event: &Value| {
+        let message = event["message"].as_str().unwrap_or_default();
+        event["type"] == "Warning" && message.contains("demo-1")
+    };
+    assert!(events.iter().any(names_it), "{events:?}");
+}
