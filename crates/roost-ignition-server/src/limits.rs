@@ -43,6 +43,9 @@ impl Default for Limits {
     }
 }
 
+/// Looking for quiet callers costs as much as there are callers, so strangers must not be able to ask for it.
+const BETWEEN_SWEEPS: Duration = Duration::from_secs(1);
+
 #[derive(Clone, Copy)]
 struct Bucket {
     left: f64,
@@ -78,21 +81,24 @@ struct State<K> {
     buckets: HashMap<K, Bucket>,
     /// For all callers for whom there is no room.
     shared: Bucket,
+    /// When quiet callers were last forgotten.
+    swept: Instant,
 }
 
 impl<K: Eq + Hash> Counter<K> {
     pub(crate) fn new(rate: Rate, most: usize, now: Instant) -> Self {
         let shared = Bucket { left: rate.burst, at: now };
-        Self { rate, most, state: Mutex::new(State { buckets: HashMap::new(), shared }) }
+        Self { rate, most, state: Mutex::new(State { buckets: HashMap::new(), shared, swept: now }) }
     }
 
     /// One request of a caller; when to come again if it is one too many.
     pub(crate) fn take(&self, key: K, now: Instant) -> Result<(), Duration> {
-        let State { buckets, shared } = &mut *self.state.lock();
+        let State { buckets, shared, swept } = &mut *self.state.lock();
         if let Some(bucket) = buckets.get_mut(&key) {
             return bucket.take(self.rate, now);
         }
-        if buckets.len() >= self.most {
+        if buckets.len() >= self.most && now.saturating_duration_since(*swept) >= BETWEEN_SWEEPS {
+            *swept = now;
             // A full bucket says the same as none.
             buckets.retain(|_, bucket| {
                 bucket.refill(self.rate, now);

@@ -6,9 +6,14 @@ use roost_ignition_server::{Limits, Rate, ServerSettings};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 
-use crate::harness::{Echo, settings, start};
+use crate::harness::{Echo, Reply, settings, start};
 
-const SLOW: Rate = Rate { per_second: 0.5, burst: 3.0 };
+/// So slow that nothing comes back while a test runs.
+const SLOW: Rate = Rate { per_second: 0.001, burst: 3.0 };
+
+fn seconds(reply: &Reply) -> Option<u64> {
+    reply.header("retry-after")?.parse().ok()
+}
 
 fn limited(limits: Limits) -> ServerSettings {
     ServerSettings { limits, ..settings() }
@@ -21,12 +26,10 @@ async fn a_token_is_limited() {
         assert_eq!(server.get("Authorization: Bearer Z29vZA==\r\n").await.status, 200);
     }
     let reply = server.get("Authorization: Bearer Z29vZA==\r\n").await;
-    assert_eq!(
-        (reply.status, reply.body.as_str(), reply.header("retry-after")),
-        (429, "Too many requests\n", Some("2"))
-    );
+    assert_eq!((reply.status, reply.body.as_str()), (429, "Too many requests\n"));
+    assert!(seconds(&reply).is_some_and(|seconds| (900..=1000).contains(&seconds)), "{reply:?}");
     let reply = server.get("Authorization: Bearer Z29vZA==\r\nUser-Agent: Ignition/2.14.0\r\n").await;
-    assert_eq!((reply.status, reply.header("retry-after")), (503, Some("2")), "Ignition gives up on 429");
+    assert_eq!((reply.status, seconds(&reply).is_some()), (503, true), "Ignition gives up on 429");
     assert_eq!(server.get("Authorization: Bearer Y29uZmln\r\n").await.status, 200, "other tokens are not touched");
     assert_eq!(server.authority.rejections.load(std::sync::atomic::Ordering::SeqCst), 2);
 }
