@@ -56,6 +56,14 @@ pub enum RuntimeError {
         /// Who has it.
         namespace: String,
     },
+    /// Nobody could tell later what was done.
+    #[error("the audit log {} cannot be written", path.display())]
+    AuditLog {
+        /// The file.
+        path: std::path::PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
     /// The plane's own objects could not be written.
     #[error("the hosted API's own objects could not be written: {0}")]
     Bootstrap(String),

@@ -29,7 +29,7 @@ pub(crate) struct Up {
     /// More names or addresses for the server's certificate.
     #[arg(long, value_name = "NAME")]
     pub(crate) server_name: Vec<String>,
-    /// Write an audit line for every request to this file.
+    /// Write audit lines to this file, and those of hosted clusters beside it.
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_log: Option<PathBuf>,
     /// Serve the API alone, with nothing that a stock server does not have: for comparisons with one.

@@ -124,6 +124,9 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     };
     let (stop, stopping) = watch::channel(false);
     let runtime = EmbeddedRuntime::new(engine, store, address.ip());
+    if let Some(path) = &arguments.audit_log {
+        runtime.set_audit_log(path.clone());
+    }
     let front = Front { management: Some(Host { cluster: Arc::clone(&cluster), tls }), runtime: Arc::clone(&runtime) };
     let server = tokio::spawn(serve(front, listener, stopping.clone()));
     let published =

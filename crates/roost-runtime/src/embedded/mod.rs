@@ -5,10 +5,11 @@ mod tenant;
 
 use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, Weak};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, Weak};
 
 use parking_lot::{Mutex, RwLock};
-use roost_apiserver::{Engine, Host, Hosts, KUBERNETES_VERSION, serve};
+use roost_apiserver::{AuditLog, Engine, Host, Hosts, KUBERNETES_VERSION, serve};
 use roost_store::Store;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{mpsc, watch};
@@ -36,6 +37,8 @@ pub struct EmbeddedRuntime {
     names: RwLock<HashMap<String, PlaneId>>,
     woken: mpsc::UnboundedSender<PlaneId>,
     wakes: tokio::sync::Mutex<mpsc::UnboundedReceiver<PlaneId>>,
+    /// Beside which file the planes' audit logs are written.
+    audit_log: OnceLock<PathBuf>,
     /// For listeners, which must not keep the runtime alive.
     own: Weak<EmbeddedRuntime>,
 }
@@ -74,8 +77,15 @@ impl EmbeddedRuntime {
             names: RwLock::default(),
             woken,
             wakes: tokio::sync::Mutex::new(wakes),
+            audit_log: OnceLock::new(),
             own: own.clone(),
         })
+    }
+
+    /// Writes an audit log for every plane that is started from now on, beside the given file and named after it and the
+    /// control plane's namespace. What is written stays when a plane goes.
+    pub fn set_audit_log(&self, path: PathBuf) {
+        let _ = self.audit_log.set(path);
     }
 
     /// Ends all planes' listeners, so that the process can end.
@@ -127,6 +137,11 @@ impl EmbeddedRuntime {
     /// Brings a plane's API up.
     async fn start(&self, slot: &Slot, plane: &Plane) -> Result<Host, RuntimeError> {
         let tenant = Tenant::start(&self.store, plane).await?;
+        if let Some(path) = self.audit_log.get() {
+            let path = audit_log_of(path, &plane.namespace);
+            let log = AuditLog::open(&path).map_err(|source| RuntimeError::AuditLog { path, source })?;
+            tenant.host.cluster.set_audit_log(log);
+        }
         self.engine.add(Arc::clone(&tenant.host.cluster));
         let host = tenant.host.clone();
         *slot.tenant.lock() = Some(Arc::new(tenant));
@@ -294,10 +309,32 @@ impl Hosts for OnePlane {
     }
 }
 
+/// `audit.log` becomes `audit-clusters-demo.log`.
+fn audit_log_of(path: &Path, namespace: &str) -> PathBuf {
+    let text = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let (stem, extension) = (text(path.file_stem()), text(path.extension()));
+    let dot = if extension.is_empty() { "" } else { "." };
+    path.with_file_name(format!("{stem}-{namespace}{dot}{extension}"))
+}
+
 /// A restart must not wait for the kernel to forget connections of the one before.
 fn bind(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_plane_has_an_audit_log_of_its_own() {
+        for (path, expected) in
+            [("/var/log/audit.log", "/var/log/audit-clusters-demo.log"), ("audit", "audit-clusters-demo")]
+        {
+            assert_eq!(audit_log_of(Path::new(path), "clusters-demo"), Path::new(expected));
+        }
+    }
 }
