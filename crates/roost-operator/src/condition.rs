@@ -68,6 +68,15 @@ pub(crate) fn merge(earlier: &Value, now: Timestamp, generation: i64, conditions
     list.into()
 }
 
+/// The list to write when one condition is told of and all others stay as they are.
+pub(crate) fn set(earlier: &Value, now: Timestamp, generation: i64, condition: Condition) -> Value {
+    let kind = condition.kind;
+    let Value::Array(mut list) = merge(earlier, now, generation, &[condition]) else { return earlier.clone() };
+    list.extend(earlier.as_array().into_iter().flatten().filter(|other| other["type"] != kind).cloned());
+    list.sort_by(|one, other| one["type"].as_str().cmp(&other["type"].as_str()));
+    list.into()
+}
+
 /// A time as Kubernetes writes it.
 pub(crate) fn time(time: Timestamp) -> String {
     time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
@@ -98,5 +107,8 @@ mod tests {
         assert_eq!(same[0]["reason"], "Other");
         let other = merge(&same, second, 2, &[Condition::good("Available", "")]);
         assert_eq!(other[0]["lastTransitionTime"], "2026-01-02T00:00:00Z");
+        let both = set(&other, second, 3, Condition::bad("Destroyed", "Waiting", ""));
+        assert_eq!((both[0].clone(), &both[1]["type"]), (other[0].clone(), &json!("Destroyed")));
+        assert_eq!(set(&both, second, 3, Condition::bad("Destroyed", "Waiting", "")), both);
     }
 }

@@ -169,13 +169,8 @@ async fn report<R: Runtime>(
     let now = Timestamp::now();
     let generation = cluster["metadata"]["generation"].as_i64().unwrap_or_default();
     let wanted = Condition::bad("HostedClusterDestroyed", reason, message);
-    let merged = condition::merge(&cluster["status"]["conditions"], now, generation, &[wanted]);
     let mut status = cluster["status"].clone();
-    let Some(condition) = merged.get(0) else { return Ok(()) };
-    let list = status["conditions"].as_array().cloned().unwrap_or_default();
-    let mut list: Vec<Value> = list.into_iter().filter(|present| present["type"] != "HostedClusterDestroyed").collect();
-    list.push(condition.clone());
-    status["conditions"] = list.into();
+    status["conditions"] = condition::set(&cluster["status"]["conditions"], now, generation, wanted);
     if status["controlPlaneEndpoint"].is_null() {
         status["controlPlaneEndpoint"] = json!({"host": "", "port": 0});
     }

@@ -11,6 +11,9 @@ use crate::names::SEALED_BY;
 use crate::object::{Kind, annotation};
 use crate::publishing::Publishing;
 
+/// The platforms whose clusters are run here.
+const PLATFORMS: [&str; 3] = ["Agent", "KubeVirt", "None"];
+
 /// Whether the reconcile may go on, and what to report either way.
 pub(crate) struct Verdict {
     pub(crate) conditions: Vec<Condition>,
@@ -32,8 +35,17 @@ pub(crate) fn validate(observed: &Observed, version: &str) -> Verdict {
         conditions.push(Condition::bad("ValidConfiguration", "InvalidConfiguration", message.clone()));
         blocked = Some(message);
     }
-    conditions.push(Condition::good("SupportedHostedCluster", "HostedCluster is supported by operator configuration"));
-    conditions.push(Condition::good("PlatformCredentialsFound", "Required platform credentials are found"));
+    match unsupported(spec) {
+        None => {
+            let message = "HostedCluster is supported by operator configuration";
+            conditions.push(Condition::good("SupportedHostedCluster", message));
+        }
+        Some(message) => {
+            conditions.push(Condition::bad("SupportedHostedCluster", "UnsupportedHostedCluster", message.clone()));
+            blocked = blocked.or(Some(message));
+        }
+    }
+    conditions.extend(credentials(spec));
     let missing = missing_reference(observed);
     if let Some((condition_reason, message)) = missing {
         conditions.push(Condition::bad("ValidReleaseImage", condition_reason, message.clone()));
@@ -45,6 +57,26 @@ pub(crate) fn validate(observed: &Observed, version: &str) -> Verdict {
         conditions.push(Condition::good("ValidReleaseImage", message));
     }
     Verdict { conditions, blocked }
+}
+
+/// Why clusters of a platform are not run here.
+fn unsupported(spec: &Value) -> Option<String> {
+    let platform = spec["platform"]["type"].as_str().unwrap_or_default();
+    (!PLATFORMS.contains(&platform))
+        .then(|| format!("spec.platform.type {platform:?} is not run here; use {}", PLATFORMS.join(" or ")))
+}
+
+/// Whether a platform's credentials are there. Nothing is said of platforms that are not run here, nor of credentials
+/// that are given and not used.
+fn credentials(spec: &Value) -> Option<Condition> {
+    let platform = spec["platform"]["type"].as_str()?;
+    let is_without = match platform {
+        "Agent" | "None" => true,
+        "KubeVirt" => spec["platform"]["kubevirt"]["credentials"].is_null(),
+        _ => false,
+    };
+    is_without
+        .then(|| Condition::good("PlatformCredentialsFound", format!("The platform {platform} needs no credentials")))
 }
 
 /// The first thing that the spec names and that is not there or not as it must be.
@@ -175,6 +207,16 @@ mod tests {
     #[test]
     fn a_plain_cluster_is_fine() {
         assert_eq!(configuration_problems(&spec()), Vec::<String>::new());
+    }
+
+    #[test]
+    fn platforms_are_checked() {
+        let of = |platform: Value| json!({"platform": platform});
+        assert_eq!(unsupported(&of(json!({"type": "Agent"}))), None);
+        assert!(unsupported(&of(json!({"type": "AWS"}))).is_some_and(|words| words.contains("AWS")));
+        assert!(credentials(&of(json!({"type": "None"}))).is_some());
+        assert!(credentials(&of(json!({"type": "AWS"}))).is_none());
+        assert!(credentials(&of(json!({"type": "KubeVirt", "kubevirt": {"credentials": {}}}))).is_none());
     }
 
     #[test]
