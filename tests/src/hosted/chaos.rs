@@ -6,7 +6,7 @@ use kube::api::{DeleteParams, Patch, PatchParams};
 use roost_runtime::Runtime as _;
 use serde_json::{Value, json};
 
-use super::objects::{api, create, hosted_clusters, secrets, wait_until_gone, wait_until_ready};
+use super::objects::{api, create, hosted_clusters, secrets, until, wait_until_gone, wait_until_ready};
 use super::{HostedCluster, HostedError, Management};
 use crate::random::Random;
 
@@ -19,6 +19,8 @@ pub struct Outcome {
     pub took: Duration,
 }
 
+/// A cluster that is no longer held goes without its operator.
+const CLUSTER_FREED: &str = "finalizer of the cluster removed";
 /// Things that people and accidents do.
 const MISHAPS: [&str; 8] = [
     "operator killed",
@@ -26,7 +28,7 @@ const MISHAPS: [&str; 8] = [
     "namespace deleted",
     "keys deleted",
     "finalizer of the control plane removed",
-    "finalizer of the cluster removed",
+    CLUSTER_FREED,
     "node pool deleted",
     "paused",
 ];
@@ -72,10 +74,37 @@ pub async fn destroy_at_random(
         management.kill_operator();
         management.start_operator();
     }
+    if broken.contains(&CLUSTER_FREED) {
+        remove_stray_pool(management, &cluster).await?;
+    }
     let gone = wait_until_gone(&management.client, &cluster).await;
     gone.map_err(|error| HostedError::Wrong(format!("after {broken:?}: {error}")))?;
     no_data(management, &broken).await?;
     Ok(Outcome { broken, took: start.elapsed() })
+}
+
+/// A pool that nobody had taken in before its cluster was gone may belong to one that is still to come, so it stays; but
+/// it says what it misses, and goes when it is asked to.
+async fn remove_stray_pool(management: &Management, cluster: &HostedCluster) -> Result<(), HostedError> {
+    let pools = api(&management.client, "hypershift.openshift.io/v1beta1", "NodePool", "nodepools", "clusters");
+    let clusters = hosted_clusters(&management.client);
+    until("the NodePool was gone or said what it misses", async || {
+        let words = |error: kube::Error| error.to_string();
+        if clusters.get_opt(&cluster.name).await.map_err(words)?.is_some() {
+            return Err("the cluster is there".to_owned());
+        }
+        let Some(pool) = pools.get_opt(&cluster.name).await.map_err(words)? else { return Ok(()) };
+        let is_owned = pool.metadata.owner_references.as_ref().is_some_and(|owners| !owners.is_empty());
+        if is_owned || pool.metadata.deletion_timestamp.is_some() {
+            return Err("the NodePool is on its way out".to_owned());
+        }
+        let conditions = pool.data["status"]["conditions"].to_string();
+        if !conditions.contains("HostedCluster") || !conditions.contains(&cluster.name) {
+            return Err(format!("the NodePool says {conditions}"));
+        }
+        pools.delete(&cluster.name, &DeleteParams::default()).await.map(drop).map_err(words)
+    })
+    .await
 }
 
 async fn no_data(management: &Management, broken: &[&str]) -> Result<(), HostedError> {
@@ -116,7 +145,7 @@ async fn happen(management: &mut Management, cluster: &HostedCluster, mishap: &s
             }
         }
         "finalizer of the control plane removed" => drop(planes.patch(&cluster.name, &parameters, &free).await),
-        "finalizer of the cluster removed" => drop(clusters.patch(&cluster.name, &parameters, &free).await),
+        CLUSTER_FREED => drop(clusters.patch(&cluster.name, &parameters, &free).await),
         "node pool deleted" => drop(pools.delete(&cluster.name, &now).await),
         _ => {
             let pause: Patch<Value> = Patch::Merge(json!({"spec": {"pausedUntil": "true"}}));
