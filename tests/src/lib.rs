@@ -13,6 +13,7 @@ pub mod differential;
 pub mod fuzzing;
 pub mod hosted;
 pub mod hostile;
+pub mod hosts;
 pub mod ignition;
 pub mod journey;
 pub mod kubeconfig;

@@ -42,6 +42,8 @@ pub(crate) enum Task {
     Ignition,
     /// Runs stock's controllers, scheduler and kubelet on our engine and on a stock kube-apiserver; needs root.
     Components(Components),
+    /// Boots real hosts, lets them join a hosted cluster by `hcp-agent`, cuts their power, and lets them leave; needs root.
+    Hosts(Hosts),
     /// Runs those of Kubernetes' own conformance tests that need no running container.
     Conformance(Conformance),
     /// Runs the same command lines of real clients against our engine and a stock kube-apiserver and compares.
@@ -120,6 +122,17 @@ pub(crate) struct Components {
     /// Only pretends that there is a node; needs no root.
     #[arg(long)]
     pub(crate) no_kubelet: bool,
+}
+
+/// How many hosts there are, and when their power fails.
+#[derive(Debug, Args)]
+pub(crate) struct Hosts {
+    /// Hosts at once.
+    #[arg(long, default_value_t = 2)]
+    pub(crate) count: u8,
+    /// After how many seconds of a join the power fails, for each host, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "3,6", value_name = "SECONDS")]
+    pub(crate) cuts: Vec<f64>,
 }
 
 /// Which plane the conformance tests run on.

@@ -10,6 +10,7 @@ mod dependencies;
 mod differential;
 mod generate;
 mod hosted;
+mod hosts;
 mod ignition;
 mod kube_fetch;
 mod kube_up;
@@ -40,6 +41,7 @@ async fn main() -> ExitCode {
         Task::Hosted(arguments) => hosted::run(&arguments).await,
         Task::Ignition => ignition::run().await,
         Task::Components(arguments) => components::run(&arguments).await,
+        Task::Hosts(arguments) => hosts::run(&arguments),
         Task::Conformance(arguments) => conformance::run(&arguments).await,
         Task::Kubectl(arguments) => kubectl::run(&arguments).await,
         Task::Differential(arguments) => differential::run(&arguments).await,

@@ -8,6 +8,7 @@ use roost_tests::assets::{AssetError, repository};
 use roost_tests::components::ComponentsError;
 use roost_tests::conformance::ConformanceError;
 use roost_tests::differential::suite::SuiteError;
+use roost_tests::hosts::HostsError;
 use roost_tests::ignition::IgnitionError;
 use roost_tests::journey::JourneyError;
 use roost_tests::plane::PlaneError;
@@ -60,6 +61,9 @@ pub(crate) enum TaskError {
     /// The real Ignition did not do what it should.
     #[error(transparent)]
     Ignition(#[from] IgnitionError),
+    /// The hosts did not do what they should.
+    #[error(transparent)]
+    Hosts(#[from] HostsError),
     /// The task ran and found something wrong.
     #[error("{0}")]
     Found(String),

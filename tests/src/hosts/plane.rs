@@ -1,0 +1,195 @@
+//! The control plane of the hosts: `hcp up` in a network namespace, one hosted cluster, and a pool for each host.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::HostsError;
+use super::host::script;
+use super::shell::{output, until};
+use crate::assets;
+use crate::process::Process;
+
+/// The namespace and the address of the control plane; the script has the same ones.
+const NAMESPACE: &str = "roost-hosts";
+const ADDRESS: &str = "10.211.0.1";
+const CLUSTER: &str = "demo";
+/// How long the control plane may need for anything.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// The control plane. Dropping it ends it.
+#[derive(Debug)]
+pub(super) struct ControlPlane {
+    management: PathBuf,
+    guest: PathBuf,
+    kubectl: PathBuf,
+    _process: Process,
+}
+
+impl ControlPlane {
+    /// Starts it and waits for its hosted cluster.
+    pub(super) fn start(hcp: &Path, work: &Path) -> Result<Self, HostsError> {
+        output(&mut script("clean", &[]))?;
+        output(&mut script("network", &[]))?;
+        let data = work.join("data");
+        let net = format!("--net=/run/netns/{NAMESPACE}");
+        let listen = format!("{ADDRESS}:6443");
+        let mut arguments = vec![net.into(), hcp.into(), "up".into(), "--data-dir".into(), data.clone().into()];
+        arguments.extend(["--listen", &listen, "--server-name", ADDRESS].map(Into::into));
+        let process = Process::start("hcp", Path::new("nsenter"), arguments, work)?;
+        let plane = Self {
+            management: data.join("admin.kubeconfig"),
+            guest: work.join("guest.kubeconfig"),
+            kubectl: assets::binary("kubectl")?,
+            _process: process,
+        };
+        until("the management plane", PATIENCE, || {
+            plane.kubectl(&plane.management, &["get", "--raw", "/readyz"]).map_err(|error| error.to_string())
+        })?;
+        until("a hosted cluster that is accepted", PATIENCE, || {
+            plane.apply(&plane.management, &cluster()).map_err(|error| error.to_string())
+        })?;
+        let secret = format!("{CLUSTER}-admin-kubeconfig");
+        let kubeconfig = until("the kubeconfig of the hosted cluster", PATIENCE, || {
+            let path = "jsonpath={.data.kubeconfig}";
+            let arguments = ["get", "secret", "-n", "clusters", &secret, "-o", path];
+            let text = plane.kubectl(&plane.management, &arguments).map_err(|error| error.to_string())?;
+            STANDARD.decode(text.trim()).ok().filter(|bytes| !bytes.is_empty()).ok_or(text)
+        })?;
+        write(&plane.guest, &kubeconfig)?;
+        until("the API of the hosted cluster", PATIENCE, || {
+            plane.guest(&["get", "namespaces"]).map_err(|error| error.to_string())
+        })?;
+        Ok(plane)
+    }
+
+    fn kubectl(&self, kubeconfig: &Path, arguments: &[&str]) -> Result<String, HostsError> {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net=/run/netns/{NAMESPACE}")).arg(&self.kubectl);
+        output(command.arg("--kubeconfig").arg(kubeconfig).args(arguments))
+    }
+
+    /// The kubeconfig of the hosted cluster's administrator.
+    pub(super) fn guest_kubeconfig(&self) -> &Path {
+        &self.guest
+    }
+
+    /// Asks the hosted cluster.
+    pub(super) fn guest(&self, arguments: &[&str]) -> Result<String, HostsError> {
+        self.kubectl(&self.guest, arguments)
+    }
+
+    fn apply(&self, kubeconfig: &Path, objects: &Value) -> Result<(), HostsError> {
+        let name = objects["items"][0]["metadata"]["name"].as_str().unwrap_or("objects");
+        let path = kubeconfig.with_file_name(format!("apply-{name}.json"));
+        write(&path, objects.to_string().as_bytes())?;
+        self.kubectl(kubeconfig, &["apply", "-f", &path.to_string_lossy()]).map(drop)
+    }
+
+    /// Applies to the hosted cluster.
+    pub(super) fn apply_to_guest(&self, objects: &Value) -> Result<(), HostsError> {
+        self.apply(&self.guest, objects)
+    }
+
+    /// Makes a pool for one host and returns its user-data.
+    pub(super) fn user_data(&self, host: &str, number: u8) -> Result<Vec<u8>, HostsError> {
+        self.apply(&self.management, &pool(host, number))?;
+        let prefix = format!("user-data-{host}-");
+        until(&format!("the user-data of {host}"), PATIENCE, || {
+            let namespace = format!("clusters-{CLUSTER}");
+            let arguments = ["get", "secrets", "-n", &namespace, "-o", "json"];
+            let text = self.kubectl(&self.management, &arguments).map_err(|error| error.to_string())?;
+            let list: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+            let found = list["items"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .find(|secret| secret["metadata"]["name"].as_str().is_some_and(|name| name.starts_with(&prefix)));
+            let value = found.and_then(|secret| secret["data"]["value"].as_str()).unwrap_or_default();
+            STANDARD.decode(value).ok().filter(|bytes| !bytes.is_empty()).ok_or_else(|| self.conditions(host))
+        })
+    }
+
+    fn conditions(&self, pool: &str) -> String {
+        let path = "jsonpath={range .status.conditions[?(@.status!=\"True\")]}{.type}: {.message}; {end}";
+        self.kubectl(&self.management, &["get", "nodepool", "-n", "clusters", pool, "-o", path])
+            .unwrap_or_else(|error| error.to_string())
+    }
+}
+
+impl Drop for ControlPlane {
+    fn drop(&mut self) {
+        // The process ends before its network only if it is told to; the kernel keeps the namespace until then.
+        if output(&mut script("clean", &[])).is_err() {
+            eprintln!("the network of the control plane was not removed");
+        }
+    }
+}
+
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), HostsError> {
+    std::fs::write(path, bytes).map_err(|source| HostsError::File { path: path.to_owned(), source })
+}
+
+fn cluster() -> Value {
+    let service = |service: &str| json!({"service": service, "servicePublishingStrategy": {"type": "NodePort", "nodePort": {"address": ADDRESS}}});
+    let services = ["APIServer", "Ignition", "Konnectivity", "OAuthServer"].map(service);
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "pull-secret", "namespace": "clusters"},
+            "type": "kubernetes.io/dockerconfigjson", "stringData": {".dockerconfigjson": "{\"auths\":{}}"}},
+        {"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "HostedCluster",
+            "metadata": {"name": CLUSTER, "namespace": "clusters"},
+            "spec": {
+                "dns": {"baseDomain": "example.test"},
+                "etcd": {"managementType": "Managed", "managed": {"storage":
+                    {"type": "PersistentVolume", "persistentVolume": {"size": "8Gi"}}}},
+                "networking": {"clusterNetwork": [{"cidr": "10.212.0.0/16"}],
+                    "serviceNetwork": [{"cidr": "10.213.0.0/16"}], "networkType": "Other"},
+                "platform": {"type": "None"},
+                "pullSecret": {"name": "pull-secret"},
+                "release": {"image": "embedded:v1.36.3"},
+                "services": services,
+                "sshKey": {},
+            }},
+    ]})
+}
+
+/// A pool with what the machine under the hosts needs: it has control groups of version 1, and nobody may lower
+/// anything's chance to be killed.
+fn pool(host: &str, number: u8) -> Value {
+    let runtime = "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\nsandbox_image = \"registry.test/pause:1\"\nrestrict_oom_score_adj = true\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = \"/opt/cni/bin\"\nconf_dir = \"/etc/cni/net.d\"\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]\nruntime_type = \"io.containerd.runc.v2\"\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc.options]\nSystemdCgroup = false\n";
+    let network = json!({"cniVersion": "0.4.0", "name": "pods", "plugins": [
+        {"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": true,
+            "ipam": {"type": "host-local", "ranges": [[{"subnet": format!("10.212.{number}.0/24")}]]}},
+        {"type": "portmap", "capabilities": {"portMappings": true}},
+    ]});
+    let kubelet = json!({
+        "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
+        "cgroupDriver": "cgroupfs", "cgroupRoot": format!("/test-{host}"), "oomScoreAdj": 0,
+        "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1%", "imagefs.available": "1%"},
+    });
+    let file = |path: &str, text: &str| {
+        let source = format!("data:text/plain;base64,{}", STANDARD.encode(text));
+        json!({"path": path, "mode": 0o644, "overwrite": true, "contents": {"source": source}})
+    };
+    let machine = json!({
+        "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig", "metadata": {"name": "host"},
+        "spec": {"config": {"ignition": {"version": "3.2.0"}, "storage": {"files": [
+            file("/etc/containerd/config.toml", runtime),
+            file("/etc/cni/net.d/10-pods.conflist", &network.to_string()),
+            file("/etc/kubernetes/kubelet.conf.d/10-host.conf", &kubelet.to_string()),
+        ]}}},
+    });
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": host, "namespace": "clusters"},
+            "data": {"config": machine.to_string()}},
+        {"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool",
+            "metadata": {"name": host, "namespace": "clusters"},
+            "spec": {"clusterName": CLUSTER, "replicas": 1, "arch": "amd64", "config": [{"name": host}],
+                "management": {"upgradeType": "InPlace", "autoRepair": false},
+                "platform": {"type": "None"}, "release": {"image": "embedded:v1.36.3"}}},
+    ]})
+}
