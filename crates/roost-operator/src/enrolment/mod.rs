@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use kube::api::DynamicObject;
 use roost_ignition::payload::Node;
 use roost_ignition_server::{Authority, Fetch, HostIdentity, Payload, Purpose, Refusal};
+use roost_pki::Secret;
 use roost_runtime::{PlaneId, Runtime};
 use serde_json::{Value, json};
 
@@ -51,14 +52,15 @@ impl<R: Runtime> Authority for Enrolment<R> {
         let (namespace, pool) = &offer.pool;
         let pool_text = format!("{namespace}/{pool}");
         if fetch.purpose == Purpose::Inspect {
-            return Ok(Payload::from_config(offer.rendered.shared()).of_pool(pool_text));
+            // As long as an answer would be, and about nobody.
+            let nobody = Node { name: String::new(), bootstrap_token: Secret::new(String::new()), provider_id: None };
+            return Ok(payload(&offer, &nobody).of_pool(pool_text));
         }
         let outcome = self.enrol(&offer, &fetch.host, fetch.peer, now).await;
         match outcome {
             Ok(node) => {
-                let config = offer.rendered.for_node(&node);
                 self.tell(&offer, Tone::Normal, "GetPayload", &format!("{} fetched its configuration", node.name));
-                Ok(Payload::from_config(&config).of_pool(pool_text))
+                Ok(payload(&offer, &node).of_pool(pool_text))
             }
             Err(refusal) => {
                 self.tell(&offer, Tone::Warning, "GetPayloadFailed", &format!("{}: {refusal}", fetch.peer.ip()));
@@ -203,6 +205,10 @@ impl<R: Runtime> Enrolment<R> {
         let (objects, message) = (self.objects.clone(), message.to_owned());
         tokio::spawn(async move { event::record(&objects, &about, "", tone, reason, &message).await });
     }
+}
+
+fn payload(offer: &Offer, node: &Node) -> Payload {
+    Payload::from_bytes(offer.written.version(), offer.written.for_node(node))
 }
 
 /// What a host says of its addresses, and the one that it called from.

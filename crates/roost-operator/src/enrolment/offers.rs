@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use roost_ignition::payload::Rendered;
+use roost_ignition::payload::Written;
 use roost_ignition_server::Token;
 use roost_pki::Secret;
 
@@ -26,7 +26,8 @@ pub(crate) struct Offer {
     pub(crate) token_secret: String,
     /// The Secret with what a machine is booted with.
     pub(crate) user_data_secret: String,
-    pub(crate) rendered: Arc<Rendered>,
+    /// The payload, written out but for what only one node gets.
+    pub(crate) written: Arc<Written>,
     /// Tokens and until when each is good.
     pub(crate) tokens: Vec<(Secret<String>, Timestamp)>,
     /// Whether a host is known to have fetched with this token.

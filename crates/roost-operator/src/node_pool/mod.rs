@@ -7,6 +7,9 @@ mod status;
 mod validate;
 mod version;
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -211,7 +214,7 @@ async fn offer<R: Runtime>(
         hash: wanted.hash.clone(),
         token_secret: plan.token_secret,
         user_data_secret: plan.user_data_secret,
-        rendered: Arc::clone(&wanted.rendered),
+        written: Arc::clone(&wanted.written),
         tokens: plan.tokens,
         is_reached: AtomicBool::new(plan.is_reached),
     });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use jiff::Timestamp;
 use roost_ignition::hash;
-use roost_ignition::payload::{self, Endpoint, Pool, Proxy, Rendered, Taint, TaintEffect, UserConfig};
+use roost_ignition::payload::{self, Endpoint, Pool, Proxy, Taint, TaintEffect, UserConfig, Written};
 use roost_pki::Secret;
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ const DNS_PLACE: usize = 9;
 
 /// A pool as it is wanted.
 pub(crate) struct Wanted {
-    pub(crate) rendered: Arc<Rendered>,
+    pub(crate) written: Arc<Written>,
     /// The hash of configuration and version.
     pub(crate) hash: String,
     /// The hash of the configuration alone.
@@ -134,35 +134,36 @@ fn chain(
         conditions.push(Condition::bad("ValidMachineConfig", "ValidationFailed", problem.clone()));
         return Err(problem.into());
     };
-    match payload::render(&pool) {
-        Ok(rendered) => {
-            conditions.push(Condition::good("ValidMachineConfig", ""));
-            conditions.push(Condition::good("ValidGeneratedPayload", "Payload generated successfully"));
-            let texts: Vec<&str> = pool.user_configs.iter().map(|config| config.text.as_str()).collect();
-            Ok(Wanted {
-                rendered: Arc::new(rendered),
-                hash: hash.to_string(),
-                config_hash: config_hash.to_string(),
-                raw_config: texts.join("\n---\n"),
-                version: version.to_owned(),
-                endpoint: endpoint.to_owned(),
-                ignition_trust,
-                proxy: pool.proxy,
-                cluster_id: cluster["spec"]["clusterID"].as_str().unwrap_or_default().to_owned(),
-                infra_id: cluster["spec"]["infraID"].as_str().unwrap_or_default().to_owned(),
-            })
-        }
-        Err(error) => {
-            let problem = crate::context::words(&error);
-            let kind = if matches!(error, payload::RenderError::Pool { .. }) {
-                "ValidGeneratedPayload"
-            } else {
-                "ValidMachineConfig"
-            };
+    let rendered = payload::render(&pool).map_err(|error| {
+        let is_ours = matches!(error, payload::RenderError::Pool { .. });
+        (if is_ours { "ValidGeneratedPayload" } else { "ValidMachineConfig" }, crate::context::words(&error))
+    });
+    let written = rendered.and_then(|rendered| {
+        let version = rendered.shared().version();
+        rendered.written(version).map_err(|error| ("ValidGeneratedPayload", crate::context::words(&error)))
+    });
+    let written = match written {
+        Ok(written) => Arc::new(written),
+        Err((kind, problem)) => {
             conditions.push(Condition::bad(kind, "ValidationFailed", problem.clone()));
-            Err(problem.into())
+            return Err(problem.into());
         }
-    }
+    };
+    conditions.push(Condition::good("ValidMachineConfig", ""));
+    conditions.push(Condition::good("ValidGeneratedPayload", "Payload generated successfully"));
+    let texts: Vec<&str> = pool.user_configs.iter().map(|config| config.text.as_str()).collect();
+    Ok(Wanted {
+        written,
+        hash: hash.to_string(),
+        config_hash: config_hash.to_string(),
+        raw_config: texts.join("\n---\n"),
+        version: version.to_owned(),
+        endpoint: endpoint.to_owned(),
+        ignition_trust,
+        proxy: pool.proxy,
+        cluster_id: cluster["spec"]["clusterID"].as_str().unwrap_or_default().to_owned(),
+        infra_id: cluster["spec"]["infraID"].as_str().unwrap_or_default().to_owned(),
+    })
 }
 
 /// A condition that ends the chain when its reason says so.
