@@ -25,3 +25,4 @@ pub mod process;
 pub mod random;
 pub mod stock;
 pub mod text_difference;
+pub mod workloads;

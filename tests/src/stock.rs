@@ -82,6 +82,22 @@ pub fn start_other_controllers(plane: &mut Plane) -> Result<(), PlaneError> {
     Ok(())
 }
 
+/// Starts a stock scheduler beside a plane.
+pub fn start_scheduler(plane: &mut Plane) -> Result<(), PlaneError> {
+    let directory = plane.directory.as_ref().map_or_else(|| Path::new("."), TempDir::path);
+    let arguments = vec![
+        flag("kubeconfig", plane.kubeconfig.display()),
+        flag("bind-address", "127.0.0.1"),
+        flag("secure-port", free_port()?),
+        flag("leader-elect", false),
+        flag("kube-api-qps", 1000),
+        flag("kube-api-burst", 1000),
+    ];
+    let process = Process::start("kube-scheduler", &assets::binary("kube-scheduler")?, arguments, directory)?;
+    plane.processes.push(process);
+    Ok(())
+}
+
 /// Starts a stock plane in a temporary directory and waits until it is ready.
 pub async fn start(durability: Durability, controllers: Controllers) -> Result<Plane, PlaneError> {
     let directory = tempfile::Builder::new().prefix("roost-stock-").tempdir()?;

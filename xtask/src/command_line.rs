@@ -44,6 +44,8 @@ pub(crate) enum Task {
     Components(Components),
     /// Boots real hosts, lets them join a hosted cluster by `hcp-agent`, cuts their power, and lets them leave; needs root.
     Hosts(Hosts),
+    /// Plays the same scenarios to our controllers and scheduler and to stock's and compares how they end.
+    Workloads(Workloads),
     /// Runs those of Kubernetes' own conformance tests that need no running container.
     Conformance(Conformance),
     /// Runs the same command lines of real clients against our engine and a stock kube-apiserver and compares.
@@ -306,4 +308,15 @@ pub(crate) struct Parity {
     /// Shows the differences that have a reason, too.
     #[arg(long, conflicts_with = "summary")]
     pub(crate) explained: bool,
+}
+
+/// Which scenarios to play.
+#[derive(Debug, Args)]
+pub(crate) struct Workloads {
+    /// Only scenarios whose name contains this.
+    #[arg(long)]
+    pub(crate) filter: Option<String>,
+    /// Only one scenario in so many, spread over the tables: for a quick look.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) one_in: usize,
 }

@@ -21,6 +21,7 @@ mod source_rules;
 mod task;
 mod test;
 mod tidy;
+mod workloads;
 
 use std::process::ExitCode;
 
@@ -42,6 +43,7 @@ async fn main() -> ExitCode {
         Task::Ignition => ignition::run().await,
         Task::Components(arguments) => components::run(&arguments).await,
         Task::Hosts(arguments) => hosts::run(&arguments),
+        Task::Workloads(arguments) => workloads::run(&arguments).await,
         Task::Conformance(arguments) => conformance::run(&arguments).await,
         Task::Kubectl(arguments) => kubectl::run(&arguments).await,
         Task::Differential(arguments) => differential::run(&arguments).await,

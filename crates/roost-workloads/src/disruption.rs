@@ -5,7 +5,10 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{Action, Pod, condition, value};
+use crate::{Action, Event, Pod, condition, value};
+
+/// Who the events are from.
+pub const COMPONENT: &str = "controllermanager";
 
 /// How long a pod that was let go counts as going before it is believed to stay.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(120);
@@ -75,6 +78,9 @@ pub fn plan(budget: &Value, pods: &[Arc<Pod>], expected: i64, now: Timestamp) ->
     }
     if next != *budget {
         actions.push(Action::UpdateStatus(next));
+        if pods.is_empty() {
+            actions.push(Event::normal(budget, COMPONENT, "NoPods", "No matching pods found"));
+        }
     }
     actions
 }

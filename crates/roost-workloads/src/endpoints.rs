@@ -5,6 +5,7 @@ mod slices;
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{Pod, value};
@@ -15,6 +16,7 @@ pub use slices::slices;
 /// What the clients of a Service are served by.
 const SERVICE_NAME: &str = "kubernetes.io/service-name";
 const HEADLESS: &str = "service.kubernetes.io/headless";
+const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 
 /// What is needed to name an endpoint.
 pub struct View<'a> {
@@ -54,6 +56,18 @@ impl View<'_> {
             && pod.spec.subdomain == value::text(self.service, &["metadata", "name"])
             && pod.metadata.namespace == value::text(self.service, &["metadata", "namespace"]);
         own.then_some(pod.spec.hostname.as_str())
+    }
+}
+
+/// Notes when pods last brought something new; what only went away has no such time.
+fn set_trigger_time(object: &mut Value, gained: bool, now: Timestamp) {
+    if gained {
+        value::set(object, &["metadata", "annotations", TRIGGER_TIME], value::seconds(now));
+    } else {
+        value::remove(object, &["metadata", "annotations", TRIGGER_TIME]);
+        if object["metadata"]["annotations"].as_object().is_some_and(serde_json::Map::is_empty) {
+            value::remove(object, &["metadata", "annotations"]);
+        }
     }
 }
 

@@ -150,6 +150,8 @@ impl Look<'_> {
     ) {
         if self.suspended {
             plan.delete = active.iter().map(|pod| Arc::clone(pod)).collect();
+            // They did not fail: they are let go before they are deleted, so that nobody counts them.
+            plan.claims.extend(plan.delete.iter().map(|pod| track::release(pod)));
             return;
         }
         let parallelism = value::number(self.job, &["spec", "parallelism"]);
@@ -165,6 +167,7 @@ impl Look<'_> {
             ranked.sort_by(|one, other| crate::pod::compare_for_deletion(one, other, &doubles, self.now));
             ranked.truncate(usize::try_from((running - wanted).min(BURST)).unwrap_or_default());
             plan.delete = ranked;
+            plan.claims.extend(plan.delete.iter().map(|pod| track::release(pod)));
             return;
         }
         let only_failed = self.job["spec"]["podReplacementPolicy"] == "Failed";

@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{HEADLESS, View, address, ports, target};
+use super::{HEADLESS, TRIGGER_TIME, View, address, ports, set_trigger_time, target};
 use crate::{Action, value};
 
 const MANAGED_BY: &str = "endpoints.kubernetes.io/managed-by";
 const CONTROLLER: &str = "endpoint-controller";
-const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 /// The most addresses that one object has.
 const CAPACITY: usize = 1000;
 
@@ -44,7 +43,8 @@ pub fn legacy(view: &View<'_>, existing: &Value, now: Timestamp) -> Option<Actio
     }
     let mut next = existing.clone();
     next["metadata"]["labels"] = labels;
-    value::set(&mut next, &["metadata", "annotations", TRIGGER_TIME], value::seconds(now));
+    let gained = subsets.iter().any(|subset| !present.contains(subset));
+    set_trigger_time(&mut next, gained, now);
     if subsets.is_empty() {
         value::remove(&mut next, &["subsets"]);
     } else {

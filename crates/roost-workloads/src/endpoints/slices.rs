@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{SERVICE_NAME, View, address, ports, target};
+use super::{SERVICE_NAME, TRIGGER_TIME, View, address, ports, set_trigger_time, target};
 use crate::action::Reference;
 use crate::{Action, Pod, metadata, value};
 
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 const CONTROLLER: &str = "endpointslice-controller.k8s.io";
-const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
 /// The most endpoints in one slice.
 const SLICE_SIZE: usize = 100;
 
@@ -99,7 +98,9 @@ fn family_slices(view: &View<'_>, family: &str, present: &[&Value], now: Timesta
                 }
                 next["metadata"]["labels"] = labels(view);
                 if next != *slice {
-                    value::set(&mut next, &["metadata", "annotations", TRIGGER_TIME], value::seconds(now));
+                    let known = value::list(slice, &["endpoints"]);
+                    let gained = value::list(&next, &["endpoints"]).iter().any(|endpoint| !known.contains(endpoint));
+                    set_trigger_time(&mut next, gained, now);
                     actions.push(Action::Update(next));
                 }
             }

@@ -149,8 +149,8 @@ fn reason(reason: &str) -> &'static str {
     REASONS.iter().find(|known| **known == reason).copied().unwrap_or("Failed")
 }
 
-/// Lets a pod go that was written down.
-fn release(pod: &Pod) -> Action {
+/// Lets a pod go that was written down, or that does not count.
+pub(super) fn release(pod: &Pod) -> Action {
     let kept: Vec<&String> = pod.metadata.finalizers.iter().filter(|finalizer| *finalizer != FINALIZER).collect();
     let finalizers = if kept.is_empty() { Value::Null } else { json!(kept) };
     Action::Patch {

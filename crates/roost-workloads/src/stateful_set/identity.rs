@@ -47,7 +47,6 @@ pub fn claims(set: &Value, number: i64) -> Vec<Value> {
 pub(super) fn pod(set: &Value, template: &Value, revision: &str, number: i64) -> Value {
     let mut pod = template::pod(set, template);
     let name = format!("{}-{number}", value::text(set, &["metadata", "name"]));
-    value::remove(&mut pod, &["metadata", "generateName"]);
     pod["metadata"]["name"] = name.as_str().into();
     value::set(&mut pod, &["metadata", "labels", POD_NAME], name.as_str());
     value::set(&mut pod, &["metadata", "labels", POD_INDEX], number.to_string());

@@ -1,0 +1,129 @@
+//! One way to speak to both planes.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request};
+use http_body_util::{BodyExt as _, Full};
+use jiff::Timestamp;
+use roost_access::User;
+use roost_apiserver::{ApiService, Cluster, ClusterConfig, Engine, Identity, InProcess};
+use roost_store::{Options, Store};
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tower::ServiceExt as _;
+
+use super::WorkloadsError;
+use crate::client::{Call, Client};
+
+/// The kinds that scenarios speak of, with where they are.
+pub(super) const KINDS: &[(&str, &str, &str)] = &[
+    ("Deployment", "/apis/apps/v1", "deployments"),
+    ("ReplicaSet", "/apis/apps/v1", "replicasets"),
+    ("StatefulSet", "/apis/apps/v1", "statefulsets"),
+    ("DaemonSet", "/apis/apps/v1", "daemonsets"),
+    ("ControllerRevision", "/apis/apps/v1", "controllerrevisions"),
+    ("Job", "/apis/batch/v1", "jobs"),
+    ("CronJob", "/apis/batch/v1", "cronjobs"),
+    ("Pod", "/api/v1", "pods"),
+    ("Service", "/api/v1", "services"),
+    ("Endpoints", "/api/v1", "endpoints"),
+    ("PersistentVolumeClaim", "/api/v1", "persistentvolumeclaims"),
+    ("ResourceQuota", "/api/v1", "resourcequotas"),
+    ("EndpointSlice", "/apis/discovery.k8s.io/v1", "endpointslices"),
+    ("PodDisruptionBudget", "/apis/policy/v1", "poddisruptionbudgets"),
+];
+
+/// Ends the engine when it is dropped.
+pub(super) struct Running(JoinHandle<()>);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A plane.
+#[derive(Clone)]
+pub(super) enum Api {
+    Stock(Client),
+    Ours(Arc<Cluster>),
+}
+
+impl Api {
+    pub(super) fn stock(client: Client) -> Api {
+        Api::Stock(client)
+    }
+
+    /// An engine in this process, with the controllers of workloads.
+    pub(super) async fn ours() -> Result<(Api, Running), WorkloadsError> {
+        let wrong = |why: String| WorkloadsError::Ours(why);
+        let store = Store::memory(Options::default());
+        let config = ClusterConfig {
+            service_cidr: crate::stock::SERVICE_CIDR.parse().map_err(|_| wrong("no network".to_owned()))?,
+            node_ports: 30_000..=32_767,
+            encryption_key: None,
+            advertised: None,
+            workloads: true,
+        };
+        let identity = Identity::generate(Timestamp::now(), crate::stock::SERVICE_ACCOUNT_ISSUER)
+            .map_err(|error| wrong(error.to_string()))?;
+        let cluster = Cluster::new("scenarios", store.clone(), config, identity);
+        cluster.bootstrap().await.map_err(|status| wrong(status.message))?;
+        let engine = Engine::new(store);
+        engine.add(Arc::clone(&cluster));
+        Ok((Api::Ours(cluster), Running(tokio::spawn(engine.run()))))
+    }
+
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Api::Stock(_) => "stock",
+            Api::Ours(_) => "ours",
+        }
+    }
+
+    /// Sends a request; the answer is its code and its body.
+    pub(super) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<(u16, Value), WorkloadsError> {
+        let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
+        match self {
+            Api::Stock(client) => {
+                let mut call = Call::new(method, path);
+                if let Some(body) = body {
+                    call = call.json(body);
+                    call.headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static(kind));
+                }
+                let answer = client.send(call).await.map_err(crate::plane::PlaneError::from)?;
+                Ok((answer.status.as_u16(), answer.json()))
+            }
+            Api::Ours(cluster) => {
+                let bytes = body.map_or_else(Bytes::new, |body| body.to_string().into());
+                let request = Request::builder().method(method).uri(path).header("content-type", kind);
+                let wrong = |error: String| WorkloadsError::Ours(error);
+                let mut request = request.body(Full::new(bytes)).map_err(|error| wrong(error.to_string()))?;
+                let admin = User::new("kubernetes-admin", ["system:masters", "system:authenticated"]);
+                request.extensions_mut().insert(InProcess(admin));
+                let Ok(response) = ApiService::new(Arc::clone(cluster)).oneshot(request).await;
+                let code = response.status().as_u16();
+                let body = response.into_body().collect().await.map_err(|error| wrong(error.to_string()))?;
+                Ok((code, serde_json::from_slice(&body.to_bytes()).unwrap_or_default()))
+            }
+        }
+    }
+
+    /// The objects of a kind in a namespace.
+    pub(super) async fn list(&self, namespace: &str, kind: &str) -> Result<Vec<Value>, WorkloadsError> {
+        let (_, answer) = self.send(Method::GET, &path(namespace, kind), None).await?;
+        Ok(answer["items"].as_array().cloned().unwrap_or_default())
+    }
+}
+
+/// Where the objects of a kind are.
+pub(super) fn path(namespace: &str, kind: &str) -> String {
+    let (_, root, plural) = KINDS.iter().find(|(known, ..)| *known == kind).copied().unwrap_or((kind, "/api/v1", kind));
+    format!("{root}/namespaces/{namespace}/{plural}")
+}

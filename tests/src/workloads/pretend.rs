@@ -1,0 +1,115 @@
+//! Nodes that pretend: pods that come to them do what their labels say, on both planes alike.
+
+use std::time::Duration;
+
+use http::Method;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+
+use super::WorkloadsError;
+use super::api::Api;
+
+/// How many nodes a plane has.
+const NODES: usize = 3;
+/// How often pods are looked at.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// How often nodes say that they are alive.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// The kubelets of a plane; dropping them ends them.
+pub(super) struct Kubelets(Vec<JoinHandle<()>>);
+
+impl Drop for Kubelets {
+    fn drop(&mut self) {
+        for task in &self.0 {
+            task.abort();
+        }
+    }
+}
+
+/// Makes nodes and lets pods run on them.
+pub(super) async fn start(api: &Api) -> Result<Kubelets, WorkloadsError> {
+    for number in 0..NODES {
+        let name = format!("node-{number}");
+        let labels = json!({"kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
+            "topology.kubernetes.io/zone": format!("zone-{}", number % 2)});
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}});
+        api.send(Method::POST, "/api/v1/nodes", Some(&node)).await?;
+    }
+    beat(api).await?;
+    for number in 0..NODES {
+        let free = json!({"spec": {"taints": null}});
+        api.send(Method::PATCH, &format!("/api/v1/nodes/node-{number}"), Some(&free)).await?;
+    }
+    let (heart, pods) = (api.clone(), api.clone());
+    let heart = tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(HEARTBEAT).await;
+            let _ = beat(&heart).await;
+        }
+    });
+    let pods = tokio::spawn(async move {
+        loop {
+            let _ = look(&pods).await;
+            tokio::time::sleep(INTERVAL).await;
+        }
+    });
+    Ok(Kubelets(vec![heart, pods]))
+}
+
+fn now() -> String {
+    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+async fn beat(api: &Api) -> Result<(), WorkloadsError> {
+    let resources = json!({"cpu": "8", "memory": "32Gi", "pods": "200", "ephemeral-storage": "10Gi"});
+    for number in 0..NODES {
+        let status = json!({"status": {"capacity": resources, "allocatable": resources,
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": now()}]}});
+        api.send(Method::PATCH, &format!("/api/v1/nodes/node-{number}/status"), Some(&status)).await?;
+    }
+    Ok(())
+}
+
+async fn look(api: &Api) -> Result<(), WorkloadsError> {
+    let (_, pods) = api.send(Method::GET, "/api/v1/pods", None).await?;
+    for pod in pods["items"].as_array().into_iter().flatten() {
+        let text = |name: &str| pod["metadata"][name].as_str().unwrap_or_default();
+        let path = format!("/api/v1/namespaces/{}/pods/{}", text("namespace"), text("name"));
+        if pod["spec"]["nodeName"].is_null() {
+            continue;
+        }
+        let phase = pod["status"]["phase"].as_str().unwrap_or_default();
+        if !pod["metadata"]["deletionTimestamp"].is_null() {
+            if pod["metadata"]["finalizers"].is_null() {
+                api.send(Method::DELETE, &path, Some(&json!({"gracePeriodSeconds": 0}))).await?;
+            }
+        } else if let Some(status) = next_status(pod, phase) {
+            api.send(Method::PATCH, &format!("{path}/status"), Some(&json!({"status": status}))).await?;
+        }
+    }
+    Ok(())
+}
+
+/// What a kubelet would say next about a pod.
+fn next_status(pod: &Value, phase: &str) -> Option<Value> {
+    let labels = &pod["metadata"]["labels"];
+    let container = pod["spec"]["containers"][0]["name"].as_str().unwrap_or_default();
+    if let Some(end) = labels["ends"].as_str() {
+        if phase == end {
+            return None;
+        }
+        let code = labels["code"].as_str().and_then(|code| code.parse::<i64>().ok()).unwrap_or_default();
+        let terminated = json!({"exitCode": code, "finishedAt": now(), "startedAt": now()});
+        return Some(json!({"phase": end, "startTime": now(), "containerStatuses": [{"name": container, "image": "a",
+            "imageID": "", "ready": false, "restartCount": 0, "state": {"terminated": terminated}}]}));
+    }
+    if phase != "Pending" {
+        return None;
+    }
+    let ready = if labels["broken"].is_string() { "False" } else { "True" };
+    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "lastTransitionTime": now()});
+    Some(json!({"phase": "Running", "startTime": now(), "podIP": "10.1.0.1", "podIPs": [{"ip": "10.1.0.1"}],
+        "conditions": [condition("PodScheduled", "True"), condition("ContainersReady", ready), condition("Ready", ready)]}))
+}
