@@ -81,7 +81,8 @@ on() {
             --resolv-conf=off --timezone=off --link-journal=no --bind=/dev/kmsg --bind-ro=$shared:/opt/shared
     " >"$directory/console.log" 2>&1 </dev/null &
     echo $! >"$directory/outer.pid"
-    until pgrep -P "$(cat "$directory/outer.pid")" >"$directory/leader.pid"; do sleep 0.1; done
+    # A process in between comes first; only the one that became systemd is the host.
+    until pgrep -P "$(cat "$directory/outer.pid")" -x systemd >"$directory/leader.pid"; do sleep 0.1; done
     until run "$directory" "$name" test -S /run/dbus/system_bus_socket 2>/dev/null; do sleep 0.2; done
     # nspawn shows them read-only; kubelets need them.
     for controller in $controllers; do
@@ -105,7 +106,7 @@ cut() {
         sleep 0.1
         tries=$((tries + 1))
     done
-    # The process around a host does not always notice that it is gone.
+    # The process around a host goes with it, late at times.
     [ -z "$outer" ] || kill -9 "$outer" 2>/dev/null || true
     : >"$directory/outer.pid"
     : >"$directory/leader.pid"

@@ -3,6 +3,8 @@
 
 mod address;
 mod answer;
+#[cfg(test)]
+mod loopback_tests;
 mod trust;
 
 use std::io::Write;
