@@ -12,6 +12,8 @@ pub mod host;
 pub mod https;
 pub mod ignition_client;
 pub mod intent;
+#[cfg(test)]
+mod intent_tests;
 pub mod inventory;
 pub mod join;
 pub mod journal;

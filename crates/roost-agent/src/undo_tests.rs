@@ -383,7 +383,7 @@ proptest! {
         cut in any::<prop::sample::Index>(),
     ) {
         with_package_files(&mut things, &state);
-        let intents = whole_join(middle);
+        let intents = whole_join(ordered(middle));
         let whole = World::new(&things, &state);
         let Ok(left) = whole.join(&intents, PLENTY) else { return Ok(()) };
         let world = World::new(&things, &state);
@@ -392,6 +392,28 @@ proptest! {
         world.join(&intents, PLENTY).unwrap();
         prop_assert_eq!(visible(&world), visible(&whole));
     }
+}
+
+/// As joins order them: directories from the top, then files, then links, each path once, and no link that another path
+/// leads through.
+fn ordered(mut middle: Vec<Intent>) -> Vec<Intent> {
+    fn place(intent: &Intent) -> (u8, &str) {
+        match &intent.step {
+            Step::Directory { path, .. } => (1, path),
+            Step::File { path, .. } => (2, path),
+            Step::Link { path, .. } => (3, path),
+            _ => (0, ""),
+        }
+    }
+    middle.sort_by(|left, right| place(left).cmp(&place(right)));
+    let paths: Vec<String> = middle.iter().map(|intent| place(intent).1.to_owned()).collect();
+    let mut seen = BTreeSet::new();
+    middle.retain(|intent| {
+        let (kind, path) = place(intent);
+        let is_on_the_way = paths.iter().any(|other| other.starts_with(&format!("{path}/")));
+        kind == 0 || seen.insert(path.to_owned()) && !(kind == 3 && is_on_the_way)
+    });
+    middle
 }
 
 /// What others see of a host: neither the journal nor times.
