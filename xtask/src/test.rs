@@ -2,15 +2,18 @@
 
 use std::time::Instant;
 
-use crate::command_line::{Crash, Differential, Hosted, Kubectl, Parity, PlaneChoice};
+use crate::command_line::{Crash, Differential, Hosted, Kubectl, Parity, PlaneChoice, Workloads};
 use crate::task::{self, TaskError};
-use crate::{crash, differential, hosted, ignition, kube_fetch, kubectl, parity, tidy};
+use crate::{crash, differential, hosted, ignition, kube_fetch, kubectl, parity, tidy, workloads};
 
 /// Kills of the engine in a test run; the full count is `cargo xtask crash`.
 const CRASHES: usize = 25;
 
 /// Hosted clusters destroyed with something broken; the full count is `cargo xtask hosted`.
 const DESTROYED: usize = 20;
+
+/// Of so many scenarios of workloads one is played; all of them are `cargo xtask workloads`.
+const ONE_SCENARIO_IN: usize = 3;
 
 /// Where proptest reads its seed.
 const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
@@ -44,6 +47,9 @@ pub(crate) async fn run() -> Result<(), TaskError> {
     let start = Instant::now();
     hosted::run(&Hosted { runs: DESTROYED, seed: None, no_stock: false }).await?;
     report.note("hosted clusters", start);
+    let start = Instant::now();
+    workloads::run(&Workloads { filter: None, one_in: ONE_SCENARIO_IN }).await?;
+    report.note("workloads", start);
     report.print();
     Ok(())
 }
