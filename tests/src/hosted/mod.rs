@@ -16,7 +16,7 @@ pub use nodes::run as run_nodes;
 pub use objects::{
     HostedCluster, create, guest_of, hosted_clusters, kubeconfig_of, wait_until_gone, wait_until_ready, write_into,
 };
-pub(crate) use objects::{secrets, until};
+pub(crate) use objects::{scale, secrets, until};
 pub use rotation::rotate_under_load;
 
 /// Why a hosted cluster did not do what it should.

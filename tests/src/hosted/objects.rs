@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use kube::api::{Api, ApiResource, DynamicObject, PostParams};
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::core::GroupVersionKind;
 use serde_json::{Value, json};
@@ -91,6 +91,14 @@ pub(super) fn api(client: &Client, api_version: &str, kind: &str, plural: &str, 
 /// All hosted clusters.
 pub fn hosted_clusters(client: &Client) -> Api<DynamicObject> {
     api(client, "hypershift.openshift.io/v1beta1", "HostedCluster", "hostedclusters", NAMESPACE)
+}
+
+/// Says how many machines the first pool of a cluster wants; it has user-data only when it wants any.
+pub(crate) async fn scale(client: &Client, cluster: &HostedCluster, replicas: u16) -> Result<(), HostedError> {
+    let pools = api(client, "hypershift.openshift.io/v1beta1", "NodePool", "nodepools", NAMESPACE);
+    let change = Patch::Merge(json!({"spec": {"replicas": replicas}}));
+    let scaled = pools.patch(&cluster.name, &PatchParams::default(), &change).await;
+    scaled.map(drop).map_err(refused("the pool was not scaled"))
 }
 
 pub(crate) fn secrets(client: &Client, namespace: &str) -> Api<DynamicObject> {

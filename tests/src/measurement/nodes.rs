@@ -14,7 +14,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use super::Latency;
 use super::processes::{Usage, memory, own_memory, own_processor, processor};
-use crate::hosted::{HostedCluster, HostedError, create, secrets, until};
+use crate::hosted::{HostedCluster, HostedError, create, scale, secrets, until};
 use crate::plane::{Plane, PlaneError};
 
 /// The cluster and its pool.
@@ -81,7 +81,7 @@ pub struct Nodes {
 /// Has nodes join a hosted cluster of a whole plane, and watches them.
 pub async fn nodes(plane: &Plane, effort: Effort) -> Result<Nodes, NodesError> {
     raise_file_limit();
-    let user_data = prepare(plane).await?;
+    let user_data = prepare(plane, effort.count).await?;
     let (memory_before, own_before) = (memory(plane), own_memory());
     let spent_before = processor(plane);
     let started = Instant::now();
@@ -122,10 +122,11 @@ async fn management(plane: &Plane) -> Result<kube::Client, NodesError> {
 }
 
 /// A cluster with a pool, and what its hosts are booted with.
-async fn prepare(plane: &Plane) -> Result<Vec<u8>, NodesError> {
+async fn prepare(plane: &Plane, count: u16) -> Result<Vec<u8>, NodesError> {
     let client = management(plane).await?;
     let cluster = HostedCluster::new(NAME, IpAddr::V4(Ipv4Addr::LOCALHOST));
     create(&client, &cluster).await?;
+    scale(&client, &cluster, count).await?;
     let secrets = secrets(&client, &cluster.control_plane_namespace());
     let prefix = format!("user-data-{NAME}-");
     let found = until("the pool has user-data", async || {
