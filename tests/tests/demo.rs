@@ -101,12 +101,38 @@ async fn nodes_join_before_your_eyes() {
     let machines = names(&demo.items("admin.kubeconfig", "get machines --namespace clusters-demo"));
     assert_eq!(machines.len(), 3);
     a_clone_is_refused(&demo).await;
+    people_deploy(&demo);
     demo.end().await;
 
     let again = Demo::start(directory.path(), "second").await;
     check_nodes(&again);
     assert_eq!(names(&again.items("admin.kubeconfig", "get machines --namespace clusters-demo")), machines);
     again.end().await;
+}
+
+/// What people type first on a cluster, word for word.
+fn people_deploy(demo: &Demo) {
+    let run = |line: &str| demo.kubectl("demo/kubeconfig", line);
+    let settled = || run("rollout status deployment/web --timeout=60s");
+    run("create deployment web --image=registry.test/web:1 --replicas=3");
+    settled();
+    assert!(run("logs deployment/web").contains("container started"));
+    run("set image deployment/web web=registry.test/web:2");
+    settled();
+    assert_eq!(run("rollout history deployment/web").lines().filter(|line| line.starts_with(['1', '2'])).count(), 2);
+    run("rollout undo deployment/web");
+    settled();
+    assert!(run("get deployment web -o jsonpath={.spec.template.spec.containers[0].image}").ends_with(":1"));
+    run("expose deployment web --port=80");
+    run("scale deployment web --replicas=2");
+    settled();
+    run("create job once --image=registry.test/job:1");
+    run("wait --for=condition=Complete job/once --timeout=60s");
+    run("drain demo-1 --timeout=60s");
+    settled();
+    let pods = demo.items("demo/kubeconfig", "get pods -l app=web");
+    assert!(pods.iter().all(|pod| pod["spec"]["nodeName"] != "demo-1"), "{pods:?}");
+    run("uncordon demo-1");
 }
 
 /// Another host that asks for a name which is taken gets nothing, and both sides say why.

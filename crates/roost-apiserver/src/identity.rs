@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::{SignedDuration, Timestamp};
 use roost_access::token::TokenIssuer;
 use roost_object::Value;
-use roost_pki::{CertificateAuthority, CertificateBundle, CertificateRequest, PrivateKey, PublicKey};
+use roost_pki::{CertificateAuthority, CertificateBundle, CertificateRequest, Issued, PrivateKey, PublicKey};
 
 /// How long the authority of a fresh cluster lives.
 pub(crate) const AUTHORITY_LIFETIME: SignedDuration = SignedDuration::from_hours(24 * 365 * 10);
@@ -22,6 +22,8 @@ pub struct Identity {
     pub token_issuer: TokenIssuer,
     /// Whose service-account tokens are believed; more than one while the key is being replaced.
     pub token_trust: Vec<PublicKey>,
+    /// What the server shows to kubelets; without one it makes its own.
+    pub kubelet_client: Option<Issued>,
 }
 
 impl Identity {
@@ -42,6 +44,7 @@ impl Identity {
             client_trust: trust,
             token_issuer: TokenIssuer::new(issuer, token_key),
             token_trust,
+            kubelet_client: None,
         }
     }
 }

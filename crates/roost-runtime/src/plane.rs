@@ -68,6 +68,10 @@ pub struct PlaneKeys {
     pub signer_certificate: String,
     /// The key of that authority.
     pub signer_key: Secret<String>,
+    /// The certificate that the API shows to kubelets.
+    pub kubelet_client_certificate: String,
+    /// The key of that certificate.
+    pub kubelet_client_key: Secret<String>,
     /// Signs service-account tokens.
     pub token_key: Secret<String>,
     /// The public keys whose tokens are believed.

@@ -14,7 +14,7 @@ use crate::identity::Identity;
 /// Who the server is to a kubelet, which asks the server back what that one may do.
 const USER: &str = "kube-apiserver-kubelet-client";
 const GROUP: &str = "system:masters";
-/// How long a credential lives; it exists in memory only.
+/// How long a credential of its own making lives; it exists in memory only.
 const LIFETIME: SignedDuration = SignedDuration::from_hours(24);
 
 /// TLS to the kubelets of one tenant.
@@ -48,7 +48,13 @@ impl Kubelets {
 impl Kept {
     fn new(identity: Arc<Identity>, now: Timestamp) -> Result<Kept, String> {
         let words = |error: roost_pki::Error| error.to_string();
-        let issued = identity.authority.issue_client(USER, &[GROUP], now, LIFETIME).map_err(words)?;
+        let made;
+        let issued = if let Some(given) = &identity.kubelet_client {
+            given
+        } else {
+            made = identity.authority.issue_client(USER, &[GROUP], now, LIFETIME).map_err(words)?;
+            &made
+        };
         let key = issued.key.to_pkcs8_der().map_err(words)?;
         let key = || PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.expose().clone()));
         let mut roots = RootCertStore::empty();
@@ -61,6 +67,8 @@ impl Kept {
                 .map_err(|error| error.to_string())
         };
         let chain = vec![issued.certificate.to_tls()];
+        // One that was given is renewed by whoever gave it, with the rest of the identity.
+        let renewed_at = if identity.kubelet_client.is_some() { Timestamp::MAX } else { now + LIFETIME / 2 };
         let verified = builder()?.with_root_certificates(roots).with_client_auth_cert(chain.clone(), key());
         let anyone = Arc::new(TrustedServer::anyone(Arc::clone(&provider)));
         let unverified =
@@ -71,12 +79,7 @@ impl Kept {
             config.alpn_protocols = vec![b"http/1.1".to_vec()];
             Ok::<_, String>(Arc::new(config))
         };
-        Ok(Kept {
-            identity,
-            renewed_at: now + LIFETIME / 2,
-            verified: finish(verified)?,
-            unverified: finish(unverified)?,
-        })
+        Ok(Kept { identity, renewed_at, verified: finish(verified)?, unverified: finish(unverified)? })
     }
 }
 

@@ -133,6 +133,7 @@ fn for_runtime(keys: &Keys, issuer: &str) -> Result<PlaneKeys, KeysError> {
     let serving = secret("kas-server-crt")?;
     let signer = secret("cluster-signer-ca")?;
     let tokens = secret(SIGNING_KEY_SECRET)?;
+    let kubelets = secret("kas-kubelet-client-crt")?;
     Ok(PlaneKeys {
         serving_certificate: text(serving, "tls.crt", "kas-server-crt")?,
         serving_key: Secret::new(text(serving, "tls.key", "kas-server-crt")?),
@@ -140,6 +141,8 @@ fn for_runtime(keys: &Keys, issuer: &str) -> Result<PlaneKeys, KeysError> {
         client_trust: text(bundle(CLIENT_BUNDLE)?, plane::BUNDLE_KEY, CLIENT_BUNDLE)?,
         signer_certificate: text(signer, "ca.crt", "cluster-signer-ca")?,
         signer_key: Secret::new(text(signer, "ca.key", "cluster-signer-ca")?),
+        kubelet_client_certificate: text(kubelets, "tls.crt", "kas-kubelet-client-crt")?,
+        kubelet_client_key: Secret::new(text(kubelets, "tls.key", "kas-kubelet-client-crt")?),
         token_key: Secret::new(text(tokens, plane::SIGNING_KEY_PRIVATE, SIGNING_KEY_SECRET)?),
         token_trust: text(tokens, plane::SIGNING_KEY_PUBLIC, SIGNING_KEY_SECRET)?,
         issuer: issuer.to_owned(),

@@ -153,22 +153,29 @@ async fn open<R: Runtime>(
         return Ok(());
     }
     let Some(client) = context.runtime.client(&id) else { return Ok(()) };
-    bootstrap_rights(&Objects::new(client)).await?;
+    node_rights(&Objects::new(client)).await?;
     context.nodes.ensure(&id, &observed.namespace, settings(cluster));
     Ok(())
 }
 
-/// Whoever has a bootstrap token may ask for a certificate; nobody's is approved for that alone.
-async fn bootstrap_rights(guest: &Objects) -> Result<(), ReconcileError> {
-    const NAME: &str = "roost:node-bootstrapper";
-    if guest.find(Kind::ClusterRoleBinding, "", NAME).await?.is_none() {
-        let document = json!({
-            "apiVersion": Kind::ClusterRoleBinding.api_version(), "kind": Kind::ClusterRoleBinding.name(),
-            "metadata": {"name": NAME},
-            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:node-bootstrapper"},
-            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "Group", "name": "system:bootstrappers"}],
-        });
-        guest.apply(&document).await?;
+/// Who may do what about nodes, beside the default roles. Whoever has a bootstrap token may ask for a certificate, and
+/// nobody's is approved for that alone; the API itself may use kubelets.
+const NODE_RIGHTS: [(&str, &str, &str, &str); 2] = [
+    ("roost:node-bootstrapper", "system:node-bootstrapper", "Group", "system:bootstrappers"),
+    ("roost:kubelet-api-admin", "system:kubelet-api-admin", "User", "system:kube-apiserver"),
+];
+
+async fn node_rights(guest: &Objects) -> Result<(), ReconcileError> {
+    for (name, role, kind, subject) in NODE_RIGHTS {
+        if guest.find(Kind::ClusterRoleBinding, "", name).await?.is_none() {
+            let document = json!({
+                "apiVersion": Kind::ClusterRoleBinding.api_version(), "kind": Kind::ClusterRoleBinding.name(),
+                "metadata": {"name": name},
+                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
+                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": subject}],
+            });
+            guest.apply(&document).await?;
+        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use roost_access::token::TokenIssuer;
 use roost_apiserver::{Cluster, ClusterConfig, Host, Identity, ServingCertificate, tls_config};
-use roost_pki::{CertificateAuthority, CertificateBundle, PrivateKey, PublicKey};
+use roost_pki::{Certificate, CertificateAuthority, CertificateBundle, Issued, PrivateKey, PublicKey};
 use roost_store::Store;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
@@ -83,6 +83,11 @@ fn identity(keys: &PlaneKeys) -> Result<Identity, RuntimeError> {
             token_trust.push(key);
         }
     }
+    let kubelet_client = Issued {
+        certificate: Certificate::from_pem(&keys.kubelet_client_certificate)
+            .map_err(unusable("the certificate for kubelets"))?,
+        key: PrivateKey::from_pem(keys.kubelet_client_key.expose()).map_err(unusable("the key for kubelets"))?,
+    };
     Ok(Identity {
         authority: CertificateAuthority::from_pem(&keys.signer_certificate, &keys.signer_key)
             .map_err(unusable("the authority that signs certificate requests"))?,
@@ -92,5 +97,6 @@ fn identity(keys: &PlaneKeys) -> Result<Identity, RuntimeError> {
             .map_err(unusable("the trust bundle for client certificates"))?,
         token_issuer: TokenIssuer::new(keys.issuer.clone(), token_key),
         token_trust,
+        kubelet_client: Some(kubelet_client),
     })
 }
