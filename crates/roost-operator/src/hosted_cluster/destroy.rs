@@ -38,6 +38,12 @@ pub(crate) async fn dereference(objects: &Objects, pools: &Pools, cluster: &Valu
         objects.find(Kind::ManagedCluster, "", name),
     )?;
     let identity = format!("{namespace}/{name}");
+    let node_pools = if node_pools.is_empty() && control_plane.is_none() && space.is_none() {
+        // The watch may not have told of a pool yet that was made a moment ago, and after this nobody would ask again.
+        of_cluster(objects.list(Kind::NodePool, namespace).await?, name)
+    } else {
+        node_pools
+    };
     Ok(Remains {
         node_pools,
         control_plane,
@@ -55,7 +61,11 @@ async fn node_pools(objects: &Objects, pools: &Pools, namespace: &str, name: &st
         }
         None => objects.list(Kind::NodePool, namespace).await?,
     };
-    Ok(found.into_iter().filter(|pool| pool["spec"]["clusterName"] == name).collect())
+    Ok(of_cluster(found, name))
+}
+
+fn of_cluster(pools: Vec<Value>, name: &str) -> Vec<Value> {
+    pools.into_iter().filter(|pool| pool["spec"]["clusterName"] == name).collect()
 }
 
 /// The next step; none when nothing is left but the data.
