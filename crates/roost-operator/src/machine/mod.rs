@@ -56,7 +56,7 @@ pub(crate) async fn reconcile<R: Runtime>(
     if status != machine["status"] {
         objects.set_status(&reference, &status).await?;
         if status["nodeRef"] != machine["status"]["nodeRef"] {
-            context.nodes.look_again(&plane);
+            context.nodes.look_again(&plane, annotation(&machine, NODE_NAME));
             return Ok(Next::After(Duration::ZERO));
         }
     }

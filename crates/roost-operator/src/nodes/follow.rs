@@ -85,7 +85,8 @@ async fn watch(cluster: &Cluster, guest: &Objects) {
                     due.add(name);
                 }
             }
-            () = cluster.changed.notified() => all(cluster, &mut due),
+            () = cluster.settings_changed.notified() => all(cluster, &mut due),
+            () = cluster.node_changed.notified() => touched(cluster, &mut due),
             _ = again.tick() => all(cluster, &mut due),
         }
     }
@@ -102,6 +103,15 @@ fn events(guest: &Objects, kind: Kind) -> impl Stream<Item = Result<Event<Dynami
 fn all(cluster: &Cluster, due: &mut Due) {
     for name in cluster.memory.lock().requests.keys() {
         due.add(name.clone());
+    }
+}
+
+/// The requests of the nodes that something changed for, and of no others: with many that join, all would be too many.
+fn touched(cluster: &Cluster, due: &mut Due) {
+    let nodes = std::mem::take(&mut *cluster.touched.lock());
+    let memory = cluster.memory.lock();
+    for request in nodes.iter().flat_map(|node| memory.requests_of(node)) {
+        due.add(request);
     }
 }
 

@@ -56,8 +56,12 @@ struct Cluster {
     fleet: Arc<Fleet>,
     settings: Mutex<Settings>,
     memory: Mutex<Memory>,
-    /// Something changed that open requests may have waited for.
-    changed: Notify,
+    /// What all open requests may have waited for changed.
+    settings_changed: Notify,
+    /// What the open requests of some nodes may have waited for changed.
+    node_changed: Notify,
+    /// These nodes.
+    touched: Mutex<Vec<String>>,
 }
 
 impl Drop for Running {
@@ -78,7 +82,7 @@ impl<R: Runtime> Nodes<R> {
             let mut current = known.cluster.settings.lock();
             if *current != settings {
                 *current = settings;
-                known.cluster.changed.notify_one();
+                known.cluster.settings_changed.notify_one();
             }
             return;
         }
@@ -90,7 +94,9 @@ impl<R: Runtime> Nodes<R> {
             fleet: Arc::clone(&self.fleet),
             settings: Mutex::new(settings),
             memory: Mutex::default(),
-            changed: Notify::new(),
+            settings_changed: Notify::new(),
+            node_changed: Notify::new(),
+            touched: Mutex::default(),
         });
         let task = tokio::spawn(follow::follow(Arc::clone(&cluster), Arc::clone(&self.runtime)));
         running.insert(plane.clone(), Running { cluster, task });
@@ -101,10 +107,11 @@ impl<R: Runtime> Nodes<R> {
         self.running.lock().remove(plane);
     }
 
-    /// Looks at the open requests of a cluster again.
-    pub(crate) fn look_again(&self, plane: &PlaneId) {
+    /// Looks at the open requests of a node again.
+    pub(crate) fn look_again(&self, plane: &PlaneId, node: &str) {
         if let Some(known) = self.running.lock().get(plane) {
-            known.cluster.changed.notify_one();
+            known.cluster.touched.lock().push(node.to_owned());
+            known.cluster.node_changed.notify_one();
         }
     }
 
