@@ -93,7 +93,15 @@ fn a_cluster_comes_is_looked_after_and_goes() {
 
     plane.data("create nodepool none --name more --cluster-name demo --replicas 0");
     assert!(plane.failure("create nodepool agent --name wrong --cluster-name demo", 1).contains("is None, not Agent"));
+    let missing = plane.failure("create userdata --nodepool more", 1);
+    assert!(
+        missing.contains("has no user-data yet: it wants no machines; ask for some with: kubectl scale"),
+        "{missing}"
+    );
+    assert!(plane.failure("create userdata --nodepool more --name other", 1).contains("belongs to the cluster demo"));
+    assert!(plane.failure("create userdata --nodepool nobody", 1).contains("there is no NodePool clusters/nobody"));
     plane.data("destroy nodepool --name more --timeout 60s");
+    user_data(&plane);
     plane.data("pause cluster demo");
     let paused: Value = serde_json::from_str(&plane.data("get clusters demo -o json")).expect("JSON");
     assert_eq!(paused["spec"]["pausedUntil"], "true");
@@ -109,6 +117,44 @@ fn a_cluster_comes_is_looked_after_and_goes() {
     assert_eq!(plane.data("get clusters -A -o name"), "");
     assert_eq!(plane.data("get nodepools -A -o name"), "");
     assert!(plane.failure("destroy cluster none --name demo", 1).starts_with("error: there is nothing to destroy"));
+}
+
+/// A pool's user-data in every wrapping, from the moment that there are some.
+fn user_data(plane: &Plane) {
+    plane.data("create nodepool none --name boots --cluster-name demo --replicas 1");
+    let begin = std::time::Instant::now();
+    let plain = loop {
+        let output = plane.run("create userdata --nodepool boots");
+        if output.status.success() {
+            break String::from_utf8_lossy(&output.stdout).into_owned();
+        }
+        assert!(words(&output).contains("has no user-data yet: "), "{}", words(&output));
+        assert!(begin.elapsed().as_secs() < 60, "{}", words(&output));
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    let config: Value = serde_json::from_str(&plain).expect("Ignition");
+    let source =
+        |config: &Value| config["ignition"]["config"]["merge"][0]["source"].as_str().expect("as asked for").to_owned();
+    assert!(source(&config).starts_with("https://127.0.0.1:"), "{plain}");
+    for format in ["gcp", "aws", "azure", "openstack", "libvirt"] {
+        assert_eq!(plane.data(&format!("create userdata --nodepool boots --name demo --format {format}")), plain);
+    }
+    let cloud = plane.data("create userdata --nodepool boots --format cloud-init");
+    assert!(cloud.starts_with("#cloud-config\n") && cloud.contains("hcp-agent, join"), "{cloud}");
+    let refused = plane.failure("create userdata --nodepool boots --address 192.0.2.1", 1);
+    assert!(refused.contains("is not good for 192.0.2.1, only for "), "{refused}");
+    assert!(refused.contains("hint: name one of these"), "{refused}");
+    let authority =
+        config["ignition"]["security"]["tls"]["certificateAuthorities"][0]["source"].as_str().expect("as asked for");
+    let pem = authority.strip_prefix("data:text/plain;base64,").expect("as asked for");
+    let pem = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, pem).expect("as asked for");
+    fs::write(plane.folder.path().join("ca.pem"), &pem).expect("as asked for");
+    let line = "create userdata --nodepool boots --address 192.0.2.1 --host-name ign.example.com --ca-file ca.pem";
+    let moved: Value = serde_json::from_str(&plane.data(line)).expect("Ignition");
+    assert!(source(&moved).starts_with("https://192.0.2.1:"), "{moved}");
+    let cloud = plane.data(&format!("{line} --format cloud-init"));
+    assert!(cloud.contains("192.0.2.1 ign.example.com") && cloud.contains("https://ign.example.com:"), "{cloud}");
+    plane.data("destroy nodepool --name boots --timeout 60s");
 }
 
 #[test]

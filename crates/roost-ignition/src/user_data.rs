@@ -20,7 +20,8 @@ pub use format::{Format, InvalidFormat, UserData, UserDataError};
 pub struct Pointer {
     /// Host and port of the ignition server, as published; the port may be left out.
     pub endpoint: String,
-    /// The address to use where the host's name does not resolve; the server's certificate has to be good for it too.
+    /// The address to use where the host's name does not resolve. Ignition can only be sent to the address itself, for
+    /// which the server's certificate has to be good, too; other hosts keep the name and are told its address.
     pub address: Option<IpAddr>,
     /// Whose certificate the server shows, in PEM.
     pub certificate_authority: String,
@@ -37,6 +38,19 @@ pub struct Pointer {
 }
 
 impl Pointer {
+    /// Host and port with another name for the host.
+    #[must_use]
+    pub fn with_host(mut self, host: &str) -> Self {
+        let port = port_of(&self.endpoint).map(|port| format!(":{port}")).unwrap_or_default();
+        self.endpoint = format!("{host}{port}");
+        self
+    }
+
+    /// The host that machines reach, without its port.
+    pub fn host(&self) -> &str {
+        host_of(&self.endpoint)
+    }
+
     /// The URL of the payload.
     pub fn url(&self) -> String {
         match self.address {
@@ -50,6 +64,14 @@ impl Pointer {
             }
         }
     }
+}
+
+/// The host of `host:port`, `[address]:port` or a host alone.
+fn host_of(endpoint: &str) -> &str {
+    if let Some((address, _)) = endpoint.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        return address;
+    }
+    endpoint.split_once(':').map_or(endpoint, |(host, _)| host)
 }
 
 /// The port of `host:port`, `[address]:port` or a host alone.
@@ -115,6 +137,34 @@ impl Pointer {
                 })
                 .collect(),
             certificate_authority,
+        })
+    }
+}
+
+impl Pointer {
+    /// Reads a whole pointer back from the config that it was written as. None for configs that are none of ours.
+    pub fn from_config(config: &Config) -> Option<Self> {
+        let target = Self::read(config)?;
+        let header = |wanted: &str| target.headers.iter().find(|(name, _)| name == wanted).map(|(_, value)| value);
+        let token = STANDARD.decode(header("Authorization")?.expose().strip_prefix("Bearer ")?).ok()?;
+        let proxy = config.section("ignition")?.get("proxy").map(|proxy| {
+            let text = |name: &str| proxy.get(name).and_then(Value::as_str).map(str::to_owned);
+            let around = proxy.get("noProxy").and_then(Value::as_array).into_iter().flatten();
+            Proxy {
+                http: text("httpProxy"),
+                https: text("httpsProxy"),
+                no_proxy: around.filter_map(|host| host.as_str().map(str::to_owned)).collect(),
+            }
+        });
+        Some(Self {
+            endpoint: target.url.strip_prefix("https://")?.strip_suffix("/ignition")?.to_owned(),
+            address: None,
+            token: Secret::new(String::from_utf8(token).ok()?),
+            node_pool: header("NodePool")?.expose().clone(),
+            config_hash: header("TargetConfigVersionHash")?.expose().clone(),
+            certificate_authority: target.certificate_authority,
+            proxy,
+            agent: None,
         })
     }
 }

@@ -8,6 +8,7 @@ mod kubevirt;
 mod nodepool;
 mod operate;
 mod serve;
+mod userdata;
 mod values;
 
 use clap::builder::ValueParser;
@@ -22,6 +23,7 @@ pub(crate) use operate::{
     UpgradeWhat, Version,
 };
 pub(crate) use serve::{Down, Operator, Output, Status, Up};
+pub(crate) use userdata::CreateUserData;
 pub(crate) use values::written_duration;
 
 const EXAMPLES: &str = "Examples:
@@ -50,7 +52,7 @@ pub(crate) enum Command {
     Down(Down),
     /// Say what runs, and where.
     Status(Status),
-    /// Create clusters, node pools and kubeconfigs.
+    /// Create clusters, node pools, kubeconfigs and user-data.
     Create(Create),
     /// Remove clusters and node pools with all that belongs to them.
     Destroy(Destroy),
@@ -100,6 +102,9 @@ pub(crate) enum CreateWhat {
     NodePool(Box<CreateNodePool>),
     /// Print the kubeconfig of one cluster, or of all in one file.
     Kubeconfig(CreateKubeconfig),
+    /// Print what machines of a NodePool are booted with. It has the pool's token.
+    #[command(name = "userdata")]
+    UserData(CreateUserData),
 }
 
 /// What to remove.

@@ -4,6 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use roost_ignition::user_data::UserDataError;
+
 use crate::high::UsageError;
 use crate::plane::PlaneError;
 use crate::progress::seconds;
@@ -56,6 +58,16 @@ pub(crate) enum CommandError {
     NoKubeconfig { namespace: String, name: String, cause: String },
     #[error("the kubeconfig of {0} cannot be read")]
     BadKubeconfig(String),
+    #[error("NodePool {namespace}/{name} has no user-data yet: {cause}")]
+    NoUserData { namespace: String, name: String, cluster: String, cause: String },
+    #[error("the user-data of NodePool {0} cannot be read")]
+    BadUserData(String),
+    #[error("NodePool {pool} belongs to the cluster {cluster}, not to {asked}")]
+    OtherCluster { pool: String, cluster: String, asked: String },
+    #[error("the certificate of the ignition server is not good for {asked}, only for {named}")]
+    CertificateNames { asked: String, named: String },
+    #[error(transparent)]
+    UserData(#[from] UserDataError),
     #[error("there is nothing to destroy: no HostedCluster {namespace}/{name}, and nothing that belonged to one")]
     NothingToDestroy { namespace: String, name: String },
     #[error("no cluster has a kubeconfig")]
@@ -101,6 +113,12 @@ impl CommandError {
             Self::NoKubeconfig { namespace, name, .. } => {
                 Some(format!("see what it waits for with: hcp describe cluster {name} -n {namespace}"))
             }
+            Self::NoUserData { namespace, cluster, .. } => {
+                Some(format!("see what it waits for with: hcp describe cluster {cluster} -n {namespace}"))
+            }
+            Self::CertificateNames { .. } => Some(
+                "name one of these, or set the address of the service Ignition in the HostedCluster's spec.services, or give the CA of a proxy that is good for it with --ca-file".to_owned(),
+            ),
             Self::NothingToDestroy { .. } => Some("see what there is with: hcp get clusters -A".to_owned()),
             _ => None,
         }

@@ -27,7 +27,7 @@ pub(super) fn read(arguments: &CreateCluster) -> Result<Files, CommandError> {
         files.ssh_public_key = Some(contents("ssh-key", path)?);
     }
     if let Some(path) = &naming.additional_trust_bundle {
-        files.trust_bundle = Some(trust_bundle(path)?);
+        files.trust_bundle = Some(certificates("additional-trust-bundle", path)?);
     }
     if let Some(path) = &naming.image_content_sources {
         files.image_content_sources = Some(image_content_sources(path)?);
@@ -63,13 +63,13 @@ fn check_pull_secret(path: &Path, bytes: &[u8]) -> Result<(), CommandError> {
     if value["auths"].is_object() { Ok(()) } else { Err(wrong("it has no \"auths\"")) }
 }
 
-fn trust_bundle(path: &Path) -> Result<String, CommandError> {
-    const FLAG: &str = "additional-trust-bundle";
-    let text = String::from_utf8(contents(FLAG, path)?).map_err(|_| unusable(FLAG, path, "it is not text"))?;
+/// Certificates of authorities.
+pub(super) fn certificates(flag: &'static str, path: &Path) -> Result<String, CommandError> {
+    let text = String::from_utf8(contents(flag, path)?).map_err(|_| unusable(flag, path, "it is not text"))?;
     if roost_pki::CertificateBundle::from_pem(&text).is_ok_and(|bundle| !bundle.is_empty()) {
         return Ok(text);
     }
-    Err(unusable(FLAG, path, "it holds no certificate in PEM form"))
+    Err(unusable(flag, path, "it holds no certificate in PEM form"))
 }
 
 fn image_content_sources(path: &Path) -> Result<Value, CommandError> {

@@ -4,6 +4,7 @@ mod change;
 mod create_cluster;
 mod create_kubeconfig;
 mod create_nodepool;
+mod create_userdata;
 mod describe;
 mod destroy;
 mod error;
@@ -23,6 +24,7 @@ use crate::flavour::Flavour;
 
 pub(crate) use create_cluster::ensure as ensure_cluster;
 pub(crate) use create_kubeconfig::kubeconfig_of;
+pub(crate) use create_userdata::newest as newest_user_data;
 pub(crate) use error::CommandError;
 pub(crate) use judge::usable;
 pub(crate) use wait::Verdict;
@@ -44,6 +46,7 @@ async fn dispatch(command: Command, flavour: Flavour) -> Result<(), CommandError
             CreateWhat::Cluster(arguments) => create_cluster::run(&arguments, flavour).await,
             CreateWhat::NodePool(arguments) => create_nodepool::run(&arguments, flavour).await,
             CreateWhat::Kubeconfig(arguments) => create_kubeconfig::run(&arguments).await,
+            CreateWhat::UserData(arguments) => create_userdata::run(&arguments).await,
         },
         Command::Destroy(destroy) => match destroy.what {
             DestroyWhat::Cluster(arguments) => destroy::cluster(&arguments, flavour).await,

@@ -3,6 +3,7 @@
 mod cluster;
 mod nodepool;
 mod usage;
+mod userdata;
 mod values;
 mod virtual_machine;
 
@@ -16,6 +17,7 @@ use serde_json::Value;
 pub(crate) use cluster::resolve as resolve_cluster;
 pub(crate) use nodepool::resolve as resolve_node_pool;
 pub(crate) use usage::UsageError;
+pub(crate) use userdata::{UserDataRequest, resolve as resolve_user_data};
 pub(crate) use values::{paused_until, release_image};
 pub(crate) use virtual_machine::{HostDevice, Machine};
 

@@ -1,6 +1,7 @@
 //! User-data for hosts without Ignition: the pointer as a file, and the agent that follows it.
 
 use std::fmt::Write as _;
+use std::net::IpAddr;
 
 use super::{Pointer, UserDataError, port_of, user_data};
 use crate::payload::Artifact;
@@ -9,12 +10,24 @@ use crate::payload::Artifact;
 const POINTER: &str = "/etc/roost/user-data.ign";
 const AUTHORITY: &str = "/etc/roost/ignition-ca.crt";
 const AGENT: &str = "/usr/local/bin/hcp-agent";
+const HOSTS: &str = "/etc/hosts";
 
 pub(super) fn render(pointer: &Pointer) -> Result<String, UserDataError> {
-    let config = String::from_utf8(user_data(pointer).to_bytes()).unwrap_or_default();
-    let mut text = String::from("#cloud-config\nwrite_files:\n");
+    // A name that the host can look up keeps the certificate good that the server has for it.
+    let named = pointer.address.filter(|_| pointer.host().parse::<IpAddr>().is_err());
+    let followed = Pointer { address: pointer.address.filter(|_| named.is_none()), ..pointer.clone() };
+    let config = String::from_utf8(user_data(&followed).to_bytes()).unwrap_or_default();
+    let mut text = String::from("#cloud-config\n");
+    if named.is_some() {
+        text.push_str("manage_etc_hosts: false\n");
+    }
+    text.push_str("write_files:\n");
     write_file(&mut text, POINTER, "0600", &config);
     write_file(&mut text, AUTHORITY, "0644", &pointer.certificate_authority);
+    if let Some(address) = named {
+        write_file(&mut text, HOSTS, "0644", &format!("{address} {}\n", pointer.host()));
+        text.push_str("  append: true\n");
+    }
     text.push_str("runcmd:\n");
     if let Some(agent) = &pointer.agent {
         fetch_agent(&mut text, pointer, agent)?;

@@ -113,8 +113,12 @@ fn cloud_init_pins_and_checks() {
     let document = roost_object::yaml::read(text.as_bytes()).unwrap().value;
     assert_eq!(document["write_files"][0]["permissions"], "0600");
     let written = document["write_files"][0]["content"].as_str().unwrap();
-    assert_eq!(Config::parse(written.as_bytes()).unwrap(), user_data(&with(agent.clone())));
+    let by_name = Pointer { address: None, ..with(agent.clone()) };
+    assert_eq!(Config::parse(written.as_bytes()).unwrap(), user_data(&by_name), "the name stays, for the certificate");
     assert_eq!(document["write_files"][1]["content"], AUTHORITY);
+    let hosts = &document["write_files"][2];
+    assert_eq!((&hosts["path"], &hosts["append"]), (&json!("/etc/hosts"), &json!(true)));
+    assert_eq!(hosts["content"], "10.0.0.1 ignition.demo.example.com\n");
     let commands = document["runcmd"].as_array().unwrap();
     assert!(commands.iter().all(serde_json::Value::is_array), "no shell reads what is not meant for it: {text}");
     let fetch = commands[0].to_string();
@@ -130,4 +134,18 @@ fn cloud_init_pins_and_checks() {
     ] {
         assert_eq!(Format::CloudInit.render(&with(broken)), Err(UserDataError::Agent));
     }
+}
+
+#[test]
+fn a_pointer_is_read_back_as_it_was_written() {
+    let proxy = Some(Proxy { http: None, https: Some("http://p:1".to_owned()), no_proxy: vec!["a".to_owned()] });
+    let written = Pointer { proxy, certificate_authority: AUTHORITY.to_owned(), ..pointer() };
+    let read = Pointer::from_config(&user_data(&written)).unwrap();
+    assert_eq!(user_data(&read), user_data(&written));
+    assert_eq!(read.clone().with_host("other").url(), "https://other:30080/ignition");
+    assert_eq!((read.host(), read.token.expose().as_str()), ("ignition.demo.example.com", "token"));
+    for host in ["[fd00::1]:30080", "[fd00::1]"] {
+        assert_eq!(Pointer { endpoint: host.to_owned(), ..pointer() }.host(), "fd00::1");
+    }
+    assert!(Pointer::from_config(&Config::new(SpecVersion::V3_2)).is_none());
 }

@@ -11,15 +11,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use roost_sim::{Node, Simulator};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::keys::{KeysError, write_private};
 use crate::arguments::{Arguments, Command, CreateCluster, CreateWhat};
-use crate::commands::{self, CommandError, Verdict};
+use crate::commands::{self, CommandError, Verdict, newest_user_data};
 use crate::flavour::Flavour;
 use crate::high::{self, Files, HighArguments, UsageError};
 use crate::plane::{HOSTED_CLUSTERS, Plane, PlaneError, SECRETS};
@@ -119,7 +117,9 @@ fn request() -> Result<HighArguments, DemoError> {
     let low = match Arguments::read_from(&words)?.command {
         Command::Create(create) => match create.what {
             CreateWhat::Cluster(cluster) => cluster,
-            CreateWhat::NodePool(_) | CreateWhat::Kubeconfig(_) => return Err(not_a_cluster()),
+            CreateWhat::NodePool(_) | CreateWhat::Kubeconfig(_) | CreateWhat::UserData(_) => {
+                return Err(not_a_cluster());
+            }
         },
         _ => return Err(not_a_cluster()),
     };
@@ -187,7 +187,7 @@ async fn user_data(plane: &Plane, steps: &mut Vec<Step>, progress: &mut Progress
     progress.show(steps.clone());
     loop {
         let secrets = plane.list(&SECRETS, CONTROL_PLANE_NAMESPACE, "").await?;
-        if let Some(found) = newest_user_data(&secrets) {
+        if let Some(found) = newest_user_data(&secrets, NAMESPACE, CLUSTER) {
             steps.pop();
             steps.push(Step::new(NAME, State::Done, "hosts can boot"));
             progress.show(steps.clone());
@@ -196,17 +196,6 @@ async fn user_data(plane: &Plane, steps: &mut Vec<Step>, progress: &mut Progress
         tokio::time::sleep(LOOK).await;
         progress.redraw();
     }
-}
-
-/// The user-data of the pool; while a change rolls out there are two, and the later one counts.
-fn newest_user_data(secrets: &[Value]) -> Option<Vec<u8>> {
-    let prefix = format!("user-data-{CLUSTER}-");
-    let text = |secret: &Value, field: &str| secret["metadata"][field].as_str().unwrap_or_default().to_owned();
-    let newest = secrets
-        .iter()
-        .filter(|secret| text(secret, "name").starts_with(&prefix))
-        .max_by_key(|secret| text(secret, "creationTimestamp"))?;
-    STANDARD.decode(newest["data"]["value"].as_str()?).ok()
 }
 
 /// What to type next.
@@ -225,27 +214,13 @@ fn next(own: &Path, management: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
-    use super::{newest_user_data, next, request};
+    use super::{next, request};
 
     #[test]
     fn the_demonstration_is_a_cluster_like_any_other() {
         let request = request().unwrap();
         assert_eq!((request.namespace.as_str(), request.name.as_str()), ("clusters", "demo"));
         assert_eq!(request.node_pool.unwrap().replicas, 3);
-    }
-
-    #[test]
-    fn the_latest_user_data_count() {
-        let secret = |name: &str, time: &str, value: &str| json!({"metadata": {"name": name, "creationTimestamp": time}, "data": {"value": value}});
-        let secrets = [
-            secret("user-data-demo-a", "2026-01-01T00:00:00Z", "b25l"),
-            secret("user-data-demo-b", "2026-01-02T00:00:00Z", "dHdv"),
-            secret("user-data-other-c", "2026-01-03T00:00:00Z", "dGhyZWU="),
-        ];
-        assert_eq!(newest_user_data(&secrets).as_deref(), Some(b"two".as_slice()));
-        assert_eq!(newest_user_data(&secrets[2..]), None);
     }
 
     #[test]
