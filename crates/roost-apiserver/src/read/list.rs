@@ -81,7 +81,10 @@ fn read_page(
         limit: if selection.is_everything() { limit_of(options, resource) } else { 0 },
         at: at.revision,
     };
-    store.list(&resource.collection(&call.cluster.tenant), query).map_err(|error| expired(&error, options))
+    let collection = resource.collection(&call.cluster.tenant);
+    let mut page = store.list(&collection, query).map_err(|error| expired(&error, options))?;
+    page.entries.retain(|entry| selection.could_mean(&entry.name));
+    Ok(page)
 }
 
 /// How many items a page has at most. Whoever is content with any revision gets all that stock's cache has, whatever the

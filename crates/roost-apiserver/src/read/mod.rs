@@ -1,6 +1,7 @@
 //! Reads: one object, a page of a list, or a stream of changes.
 
 mod continuation;
+mod decoded;
 mod get;
 mod list;
 mod selection;

@@ -39,6 +39,17 @@ impl Selection {
         self.labels.is_none() && self.fields.is_none()
     }
 
+    /// Whether an object with this key in the store can be meant, as far as its name and namespace tell.
+    pub(crate) fn could_mean(&self, key: &str) -> bool {
+        let Some(fields) = &self.fields else { return true };
+        let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+        fields.requirements().iter().all(|requirement| match requirement.field.as_str() {
+            "metadata.name" => (requirement.value == name) != requirement.negated,
+            "metadata.namespace" => (requirement.value == namespace) != requirement.negated,
+            _ => true,
+        })
+    }
+
     /// Whether an object, in the served version, is meant.
     pub(crate) fn matches(&self, resource: &Resource, object: &Value) -> bool {
         if let Some(labels) = &self.labels
@@ -178,5 +189,32 @@ fn value_of(resource: &Resource, object: &Value, field: &str) -> String {
         Value::String(text) => text.clone(),
         Value::Null => special.unwrap_or_default().to_owned(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_tell_names_and_namespaces() {
+        let selection =
+            |text: &str| Selection { labels: None, fields: Some(FieldSelector::parse(text).expect("a selector")) };
+        for (text, key, could) in [
+            ("metadata.name=a", "a", true),
+            ("metadata.name=a", "b", false),
+            ("metadata.name=a", "space/a", true),
+            ("metadata.name=space", "space/a", false),
+            ("metadata.name!=a", "space/a", false),
+            ("metadata.name!=a", "space/b", true),
+            ("metadata.namespace=space", "space/a", true),
+            ("metadata.namespace=other", "space/a", false),
+            ("metadata.namespace=", "a", true),
+            ("spec.nodeName=n,metadata.name=a", "space/a", true),
+            ("spec.nodeName=n,metadata.name=b", "space/a", false),
+        ] {
+            assert_eq!(selection(text).could_mean(key), could, "{text} and {key}");
+        }
+        assert!(Selection::default().could_mean("a"));
     }
 }

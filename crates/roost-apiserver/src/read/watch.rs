@@ -14,6 +14,7 @@ use roost_store::{Compacted, Cursor, Event, ListQuery, Revision};
 use serde_json::json;
 use tokio::time::{Instant, sleep_until};
 
+use super::decoded;
 use super::list::{not_in_future, parse_watch_revision, served_by_webhook};
 use super::selection::Selection;
 use super::table::{Include, metadata_object, table};
@@ -70,7 +71,8 @@ pub(crate) async fn watch(
             not_in_future(wanted, cluster.store.revision())?;
         }
         let query = ListQuery { prefix: watcher.prefix.as_deref(), ..ListQuery::default() };
-        let page = cluster.store.list(&collection, query).map_err(|error| Status::expired(error.to_string()))?;
+        let mut page = cluster.store.list(&collection, query).map_err(|error| Status::expired(error.to_string()))?;
+        page.entries.retain(|entry| watcher.selection.could_mean(&entry.name));
         let mut out = BytesMut::new();
         let mut converted = served_by_webhook(cluster, resource, &page.entries).await?.into_iter();
         for entry in &page.entries {
@@ -182,6 +184,16 @@ impl Streaming {
     }
 }
 
+/// What a change is to somebody who means the object as it is, as it was, or both.
+fn kind_of(is_meant: [bool; 2]) -> Option<&'static str> {
+    match is_meant {
+        [true, false] => Some("ADDED"),
+        [true, true] => Some("MODIFIED"),
+        [false, true] => Some("DELETED"),
+        [false, false] => None,
+    }
+}
+
 /// How the changes of one watch are chosen and written.
 struct Watcher {
     cluster: Arc<Cluster>,
@@ -195,46 +207,62 @@ struct Watcher {
 
 impl Watcher {
     /// Writes one change, if it is meant.
-    fn event(&mut self, out: &mut BytesMut, event: &Event, converted: Option<[Option<Value>; 2]>) {
-        if self.prefix.as_deref().is_some_and(|prefix| !event.name.starts_with(prefix)) {
+    fn event(&mut self, out: &mut BytesMut, event: &Arc<Event>, converted: Option<[Option<Value>; 2]>) {
+        if !self.could_mean(event) {
             return;
         }
         if self.selection.is_everything() && self.copies() {
-            let (kind, value) = match (&event.value, &event.previous) {
-                (Some(value), None) => ("ADDED", value),
-                (Some(value), Some(_)) => ("MODIFIED", value),
-                (None, Some(previous)) => ("DELETED", previous),
-                (None, None) => return,
-            };
-            if let Ok(stored) = self.cluster.open_bytes(&self.resource, &event.name, value)
-                && self.resource.is_current(&stored, event.revision)
+            let is_meant = [event.value.is_some(), event.previous.is_some()];
+            if let Some(kind) = kind_of(is_meant)
+                && self.copy(out, event, kind)
             {
-                out.put_slice(b"{\"type\":\"");
-                out.put_slice(kind.as_bytes());
-                out.put_slice(b"\",\"object\":");
-                stored.write_json(out, &self.resource.api_version, &self.resource.kind, event.revision);
-                out.put_slice(b"}\n");
                 return;
             }
         }
-        let decode =
-            |value: &Bytes| self.cluster.decode_served_bytes(&self.resource, &event.name, value, event.revision).ok();
-        let [new, old] = converted
-            .unwrap_or_else(|| [event.value.as_ref().and_then(decode), event.previous.as_ref().and_then(decode)])
-            .map(|object| object.filter(|object| self.selection.matches(&self.resource, object)));
-        match (old, new) {
-            (None, Some(new)) => self.write(out, "ADDED", new),
-            (Some(_), Some(new)) => self.write(out, "MODIFIED", new),
-            (Some(old), None) => self.write(out, "DELETED", old),
-            (None, None) => {}
+        let both = match converted {
+            Some(objects) => Arc::new(objects),
+            None => decoded::both(&self.cluster, &self.resource, event),
+        };
+        let meant = |object: &Option<Value>| {
+            object.as_ref().is_some_and(|object| self.selection.matches(&self.resource, object))
+        };
+        let is_meant = [meant(&both[0]), meant(&both[1])];
+        let Some(kind) = kind_of(is_meant) else { return };
+        // What leaves a selection is told as it was, at the revision of the change.
+        let is_as_it_is = is_meant[0] || event.value.is_none();
+        if is_as_it_is && self.copies() && self.copy(out, event, kind) {
+            return;
         }
+        let object = if is_meant[0] { &both[0] } else { &both[1] };
+        if let Some(object) = object {
+            self.write(out, kind, object.clone());
+        }
+    }
+
+    /// Whether a change can be meant, as far as the object's name tells.
+    fn could_mean(&self, event: &Event) -> bool {
+        self.prefix.as_deref().is_none_or(|prefix| event.name.starts_with(prefix))
+            && self.selection.could_mean(&event.name)
+    }
+
+    /// Writes a change from the stored bytes; false when they are not what is served.
+    fn copy(&self, out: &mut BytesMut, event: &Event, kind: &str) -> bool {
+        let Some(value) = event.value.as_ref().or(event.previous.as_ref()) else { return false };
+        let Ok(stored) = self.cluster.open_bytes(&self.resource, &event.name, value) else { return false };
+        if !self.resource.is_current(&stored, event.revision) {
+            return false;
+        }
+        out.put_slice(b"{\"type\":\"");
+        out.put_slice(kind.as_bytes());
+        out.put_slice(b"\",\"object\":");
+        stored.write_json(out, &self.resource.api_version, &self.resource.kind, event.revision);
+        out.put_slice(b"}\n");
+        true
     }
 
     /// The object of a change as it is and as it was, as a webhook converts it; none where no webhook does.
     async fn convert(&self, event: &Event) -> Result<Option<[Option<Value>; 2]>, Status> {
-        if self.resource.webhook().is_none()
-            || self.prefix.as_deref().is_some_and(|prefix| !event.name.starts_with(prefix))
-        {
+        if self.resource.webhook().is_none() || !self.could_mean(event) {
             return Ok(None);
         }
         let mut objects = Vec::with_capacity(2);
