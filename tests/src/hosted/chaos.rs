@@ -1,5 +1,6 @@
 //! Destruction from any state: something is broken at random, and nothing may be left.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kube::api::{DeleteParams, Patch, PatchParams};
@@ -22,7 +23,7 @@ pub struct Outcome {
 /// A cluster that is no longer held goes without its operator.
 const CLUSTER_FREED: &str = "finalizer of the cluster removed";
 /// Things that people and accidents do.
-const MISHAPS: [&str; 8] = [
+const MISHAPS: [&str; 9] = [
     "operator killed",
     "control plane deleted",
     "namespace deleted",
@@ -31,7 +32,11 @@ const MISHAPS: [&str; 8] = [
     CLUSTER_FREED,
     "node pool deleted",
     "paused",
+    "disk full",
 ];
+
+/// The longest time that a disk is full, in milliseconds.
+const FULL_FOR: u64 = 1500;
 
 /// Makes a cluster, breaks what chance says at a moment that chance says, destroys it and checks that nothing is left.
 pub async fn destroy_at_random(
@@ -56,19 +61,13 @@ pub async fn destroy_at_random(
     let split = usize::try_from(random.below(planned.len() as u64 + 1)).unwrap_or_default();
     let (before, after) = planned.split_at(split);
     for mishap in before {
-        happen(management, &cluster, mishap).await;
+        happen(management, &cluster, mishap, random).await;
     }
     let start = Instant::now();
-    let deleted = hosted_clusters(&management.client).delete(&cluster.name, &DeleteParams::default()).await;
     // One that nobody had taken in yet, such as one that was paused at once, has no finalizer and is gone at once.
-    let was_taken_in = !matches!(&deleted, Ok(answer) if answer.is_right());
-    if let Err(error) = deleted
-        && !matches!(&error, kube::Error::Api(status) if status.code == 404)
-    {
-        return Err(HostedError::Wrong(format!("{} cannot be deleted: {error}", cluster.name)));
-    }
+    let was_taken_in = delete(management, &cluster).await?;
     for mishap in after {
-        happen(management, &cluster, mishap).await;
+        happen(management, &cluster, mishap, random).await;
     }
     // Half of the ends are brought about by the operator that saw everything, half by one that sees only what is left.
     if random.below(2) == 0 {
@@ -83,6 +82,21 @@ pub async fn destroy_at_random(
     gone.map_err(|error| HostedError::Wrong(format!("after {broken:?}: {error}")))?;
     no_data(management, &broken).await?;
     Ok(Outcome { broken, took: start.elapsed() })
+}
+
+/// Asks for the end; true when somebody has to bring it about. On a full disk the wish cannot be written down, and whoever
+/// asked is told so and asks again.
+async fn delete(management: &Management, cluster: &HostedCluster) -> Result<bool, HostedError> {
+    loop {
+        match hosted_clusters(&management.client).delete(&cluster.name, &DeleteParams::default()).await {
+            Ok(answer) => return Ok(!answer.is_right()),
+            Err(kube::Error::Api(status)) if status.code == 404 => return Ok(true),
+            Err(kube::Error::Api(status)) if status.message.contains("no space left") => {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+            Err(error) => return Err(HostedError::Wrong(format!("{} cannot be deleted: {error}", cluster.name))),
+        }
+    }
 }
 
 /// A pool that nobody had taken in before its cluster was gone may belong to one that is still to come, so it stays; but
@@ -122,7 +136,7 @@ async fn no_data(management: &Management, broken: &[&str]) -> Result<(), HostedE
 }
 
 /// Lets something go wrong. What is already gone cannot.
-async fn happen(management: &mut Management, cluster: &HostedCluster, mishap: &str) {
+async fn happen(management: &mut Management, cluster: &HostedCluster, mishap: &str, random: &mut Random) {
     let client = management.client.clone();
     let inside = cluster.control_plane_namespace();
     let group = "hypershift.openshift.io/v1beta1";
@@ -149,6 +163,15 @@ async fn happen(management: &mut Management, cluster: &HostedCluster, mishap: &s
         "finalizer of the control plane removed" => drop(planes.patch(&cluster.name, &parameters, &free).await),
         CLUSTER_FREED => drop(clusters.patch(&cluster.name, &parameters, &free).await),
         "node pool deleted" => drop(pools.delete(&cluster.name, &now).await),
+        "disk full" => {
+            let disk = Arc::clone(&management.disk);
+            let until = Duration::from_millis(random.below(FULL_FOR));
+            disk.set_full(true);
+            tokio::spawn(async move {
+                tokio::time::sleep(until).await;
+                disk.set_full(false);
+            });
+        }
         _ => {
             let pause: Patch<Value> = Patch::Merge(json!({"spec": {"pausedUntil": "true"}}));
             drop(clusters.patch(&cluster.name, &parameters, &pause).await);

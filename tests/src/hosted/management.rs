@@ -10,9 +10,11 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use roost_apiserver::{Cluster, ClusterConfig, Engine, Identity};
 use roost_operator::{Candidate, Front};
 use roost_runtime::EmbeddedRuntime;
-use roost_store::{Options, Store};
+use roost_store::Store;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+
+use super::disk::Disk;
 
 /// Why there is no management plane.
 #[derive(Debug, thiserror::Error)]
@@ -23,6 +25,12 @@ pub enum ManagementError {
     /// The engine's own objects could not be written.
     #[error("the engine could not be prepared: {0}")]
     Engine(String),
+    /// There is no directory for the store.
+    #[error("cannot make a directory for the store")]
+    Directory(#[from] std::io::Error),
+    /// The store cannot be opened.
+    #[error(transparent)]
+    Store(#[from] roost_store::OpenError),
     /// A kubeconfig cannot be used.
     #[error("the kubeconfig cannot be used")]
     Kubeconfig(#[from] kube::config::KubeconfigError),
@@ -39,6 +47,7 @@ pub struct Management {
     pub runtime: Arc<EmbeddedRuntime>,
     /// Where hosted planes listen.
     pub address: IpAddr,
+    pub(super) disk: Arc<Disk>,
     front: Front,
     operator: Option<JoinHandle<()>>,
     engine: JoinHandle<()>,
@@ -48,9 +57,9 @@ pub struct Management {
 static ADDRESSES: AtomicU8 = AtomicU8::new(0);
 
 impl Management {
-    /// On a fresh engine in this process.
+    /// On a fresh engine in this process, with its store on a disk.
     pub async fn embedded() -> Result<Management, ManagementError> {
-        let store = Store::memory(Options::default());
+        let (disk, store) = Disk::with_store()?;
         let config = ClusterConfig {
             service_cidr: "10.96.0.0/16".parse().map_err(|_| ManagementError::Engine("no network".to_owned()))?,
             node_ports: 30_000..=32_767,
@@ -63,7 +72,7 @@ impl Management {
         cluster.bootstrap().await.map_err(|status| ManagementError::Engine(status.message))?;
         let engine = Engine::new(store.clone());
         engine.add(Arc::clone(&cluster));
-        Ok(Self::start(cluster.client(), engine, store))
+        Ok(Self::start(cluster.client(), engine, store, disk))
     }
 
     /// On a plane that somebody else runs; only the hosted planes are in this process.
@@ -71,18 +80,19 @@ impl Management {
         let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
         let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
         let client = kube::Client::try_from(config).map_err(Box::new)?;
-        let store = Store::memory(Options::default());
-        Ok(Self::start(client, Engine::new(store.clone()), store))
+        let (disk, store) = Disk::with_store()?;
+        Ok(Self::start(client, Engine::new(store.clone()), store, disk))
     }
 
-    fn start(client: kube::Client, engine: Arc<Engine>, store: Store) -> Management {
+    fn start(client: kube::Client, engine: Arc<Engine>, store: Store, disk: Disk) -> Management {
         let number = ADDRESSES.fetch_add(1, Ordering::Relaxed) % 200 + 2;
         let process = u8::try_from(std::process::id() % 250).unwrap_or_default() + 1;
         let address = IpAddr::V4(Ipv4Addr::new(127, process, 0, number));
         let runtime = EmbeddedRuntime::new(Arc::clone(&engine), store, address);
         let front = Front { address, port: 6443, listen: address };
         let engine = tokio::spawn(engine.run());
-        let mut management = Management { client, runtime, address, front, operator: None, engine };
+        let mut management =
+            Management { client, runtime, address, disk: Arc::new(disk), front, operator: None, engine };
         management.start_operator();
         management
     }

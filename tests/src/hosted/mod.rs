@@ -1,6 +1,7 @@
 //! Hosted clusters from creation to removal, on the embedded engine and on a stock kube-apiserver alike.
 
 mod chaos;
+mod disk;
 mod journey;
 mod leadership;
 mod management;

@@ -21,17 +21,22 @@ const INTERVAL: Duration = Duration::from_millis(20);
 pub struct HostedCluster {
     /// Its name; its namespace is always `clusters`.
     pub name: String,
-    /// The address that its API is published under.
-    pub address: String,
+    /// How its services are published, as its spec says it.
+    pub publishing: Value,
 }
 
 /// The namespace of all hosted clusters.
 pub(super) const NAMESPACE: &str = "clusters";
 
 impl HostedCluster {
-    /// A cluster.
+    /// A cluster with ports of its own at an address.
     pub fn new(name: impl Into<String>, address: IpAddr) -> Self {
-        Self { name: name.into(), address: address.to_string() }
+        Self::published(name, json!({"type": "NodePort", "nodePort": {"address": address.to_string()}}))
+    }
+
+    /// A cluster that is published in a way of its own.
+    pub fn published(name: impl Into<String>, publishing: Value) -> Self {
+        Self { name: name.into(), publishing }
     }
 
     pub(crate) fn control_plane_namespace(&self) -> String {
@@ -40,10 +45,7 @@ impl HostedCluster {
 
     fn documents(&self) -> [Value; 4] {
         let name = &self.name;
-        let service = |service: &str| {
-            json!({"service": service, "servicePublishingStrategy":
-                {"type": "NodePort", "nodePort": {"address": self.address}}})
-        };
+        let service = |service: &str| json!({"service": service, "servicePublishingStrategy": self.publishing});
         let services = ["APIServer", "Ignition", "Konnectivity", "OAuthServer"].map(service);
         [
             json!({"apiVersion": "v1", "kind": "Secret",

@@ -1,0 +1,75 @@
+//! A disk that can be full.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use roost_store::journal::file::{FileJournal, FileOptions};
+use roost_store::journal::{Batch, Completion, Journal, Replay, Snapshot};
+use roost_store::{OpenError, Options, Revision, StorageError, Store};
+use tempfile::TempDir;
+
+use super::ManagementError;
+
+/// The disk of one management plane; its files go with it.
+pub(super) struct Disk {
+    full: Arc<AtomicBool>,
+    _directory: TempDir,
+}
+
+impl Disk {
+    /// An empty disk and the store on it.
+    pub(super) fn with_store() -> Result<(Disk, Store), ManagementError> {
+        let directory = tempfile::tempdir()?;
+        let full = Arc::new(AtomicBool::new(false));
+        let inner = FileJournal::open(directory.path(), FileOptions::default())?;
+        let store = Store::open(Limited { inner, full: Arc::clone(&full) }, Options::default())?;
+        Ok((Disk { full, _directory: directory }, store))
+    }
+
+    /// From now on nothing can be written, or everything again.
+    pub(super) fn set_full(&self, full: bool) {
+        self.full.store(full, Ordering::SeqCst);
+    }
+}
+
+/// A journal in files that takes nothing more while the disk is full.
+struct Limited {
+    inner: FileJournal,
+    full: Arc<AtomicBool>,
+}
+
+impl Limited {
+    fn room(&self) -> Result<(), StorageError> {
+        if self.full.load(Ordering::SeqCst) { Err(StorageError::new("no space left on device")) } else { Ok(()) }
+    }
+}
+
+impl Journal for Limited {
+    fn load(&mut self, replay: &mut Replay<'_>) -> Result<(), OpenError> {
+        self.inner.load(replay)
+    }
+
+    fn append(&mut self, batch: Batch<'_>) -> Result<(), StorageError> {
+        self.room()?;
+        self.inner.append(batch)
+    }
+
+    fn worth_compacting(&self, mark: Revision) -> bool {
+        self.inner.worth_compacting(mark)
+    }
+
+    fn compact(&mut self, snapshot: Snapshot, done: Completion) {
+        match self.room() {
+            Ok(()) => self.inner.compact(snapshot, done),
+            Err(error) => done(Err(error)),
+        }
+    }
+
+    fn stored_bytes(&self) -> u64 {
+        self.inner.stored_bytes()
+    }
+
+    fn close(&mut self) {
+        self.inner.close();
+    }
+}
