@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: measurements, printed as ratios against another part in the same run.
 
+mod disturbed;
 mod engine;
-mod hostile;
 mod nodes;
 mod planes;
 
@@ -20,7 +20,9 @@ pub(crate) async fn run(benchmark: &Bench) -> Result<(), TaskError> {
             task::run(task::cargo().args(["run", "--release", "--quiet", "--package", "roost-store-bench"]))
         }
         Bench::Engine(arguments) => engine::run(arguments).await,
-        Bench::Hostile(arguments) => hostile::run(arguments).await,
+        Bench::Hostile(arguments) => disturbed::hostile(arguments).await,
+        Bench::Neighbours(arguments) => disturbed::neighbours(arguments).await,
+        Bench::Disturb(arguments) => disturbed::disturb(arguments).await,
         Bench::Nodes(arguments) => nodes::run(arguments).await,
         Bench::Planes(arguments) => planes::run(arguments).await,
         Bench::Ignition => {

@@ -193,7 +193,12 @@ pub(crate) enum Bench {
     /// The engine against kube-apiserver with etcd.
     Engine(BenchEngine),
     /// How much hostile clients slow down the others.
-    Hostile(BenchHostile),
+    Hostile(BenchDisturbed),
+    /// How much a busy hosted cluster slows down another.
+    Neighbours(BenchDisturbed),
+    /// What the two above run beside what they measure.
+    #[command(hide = true)]
+    Disturb(BenchDisturb),
     /// Simulated nodes: how fast they join, and what they cost.
     Nodes(BenchNodes),
     /// Hosted clusters: how soon they take writes, how many fit, how soon they are gone.
@@ -227,12 +232,32 @@ pub(crate) struct BenchEngine {
     pub(crate) ours_only: bool,
 }
 
-/// How long hostile clients are tried.
+/// How long somebody is disturbed.
 #[derive(Debug, Args)]
-pub(crate) struct BenchHostile {
-    /// How long, with them and without.
+pub(crate) struct BenchDisturbed {
+    /// How long, with the disturbance and without.
     #[arg(long, default_value_t = 20, value_name = "N")]
     pub(crate) seconds: u64,
+}
+
+/// Who is disturbed, and how.
+#[derive(Debug, Args)]
+pub(crate) struct BenchDisturb {
+    /// The kind.
+    #[arg(value_enum)]
+    pub(crate) kind: DisturbanceKind,
+    /// The administrator's kubeconfig of the plane.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) kubeconfig: PathBuf,
+}
+
+/// The kinds of disturbance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DisturbanceKind {
+    /// Clients that mean harm.
+    Hostile,
+    /// A cluster that is used as fast as it goes.
+    Busy,
 }
 
 /// How many nodes join.

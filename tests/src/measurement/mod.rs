@@ -2,7 +2,7 @@
 //!
 //! Two planes are measured one after the other with the same load, so that the numbers compare even on a busy machine.
 
-mod hostility;
+mod disturbance;
 mod latency;
 mod load;
 mod nodes;
@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::client::{Call, Client, ClientError};
 use crate::plane::{Plane, PlaneError};
 
-pub use hostility::{Hostility, hostility};
+pub use disturbance::{Disturbance, Disturbed, beside_a_busy_cluster, beside_hostile_clients, disturb};
 pub use latency::Latency;
 pub use nodes::{Effort as NodesEffort, Nodes, NodesError, nodes};
 pub use planes::{Effort as PlanesEffort, Planes, PlanesError, Restart, Rounds, planes};

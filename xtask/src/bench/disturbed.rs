@@ -1,28 +1,69 @@
-//! The others' latency beside hostile clients, on our engine.
+//! The latency of somebody who behaves, beside hostile clients and beside a busy hosted cluster.
 
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
-use roost_tests::{measurement, ours};
+use roost_tests::measurement::{self, Disturbance, Disturbed};
+use roost_tests::ours;
 
 use super::{engine_binary, ran_optimised};
-use crate::command_line::BenchHostile;
+use crate::command_line::{BenchDisturb, BenchDisturbed, DisturbanceKind};
 use crate::task::TaskError;
 
-/// Measures and prints.
-pub(crate) async fn run(arguments: &BenchHostile) -> Result<(), TaskError> {
+/// Beside hostile clients of the same API.
+pub(crate) async fn hostile(arguments: &BenchDisturbed) -> Result<(), TaskError> {
     if ran_optimised()? {
         return Ok(());
     }
     let plane = ours::start(&engine_binary()?).await?;
-    let found = measurement::hostility(&plane, Duration::from_secs(arguments.seconds)).await?;
-    for (name, latency) in [("alone", found.alone), ("beside hostile clients", found.beside)] {
-        let milliseconds = |duration: Duration| duration.as_secs_f64() * 1e3;
-        println!(
-            "{name:<26} p50 {:>7.2} ms   p99 {:>7.2} ms",
-            milliseconds(latency.median),
-            milliseconds(latency.slow)
-        );
-    }
-    println!("{:<26} {}", "hostile requests answered", found.attacks);
+    let period = Duration::from_secs(arguments.seconds);
+    let found = measurement::beside_hostile_clients(&plane, period, |kubeconfig| other("hostile", kubeconfig)).await?;
+    print("beside hostile clients", &found);
     Ok(())
+}
+
+/// In one hosted cluster beside another.
+pub(crate) async fn neighbours(arguments: &BenchDisturbed) -> Result<(), TaskError> {
+    if ran_optimised()? {
+        return Ok(());
+    }
+    let plane = ours::start_whole(&engine_binary()?).await?;
+    let period = Duration::from_secs(arguments.seconds);
+    let found = measurement::beside_a_busy_cluster(&plane, period, |kubeconfig| other("busy", kubeconfig)).await;
+    print("beside a busy cluster", &found.map_err(|error| TaskError::Found(error.to_string()))?);
+    Ok(())
+}
+
+/// The other process.
+pub(crate) async fn disturb(arguments: &BenchDisturb) -> Result<(), TaskError> {
+    let disturbance = match arguments.kind {
+        DisturbanceKind::Hostile => Disturbance::Hostile,
+        DisturbanceKind::Busy => Disturbance::Busy,
+    };
+    Ok(measurement::disturb(&arguments.kubeconfig, disturbance).await?)
+}
+
+/// This program again, which gives way to all others.
+fn other(kind: &str, kubeconfig: &Path) -> Command {
+    let mut command = Command::new("nice");
+    command.args(["-n", "19"]).arg(std::env::current_exe().unwrap_or_else(|_| "xtask".into()));
+    command.args(["bench", "disturb", kind, "--kubeconfig"]).arg(kubeconfig);
+    command
+}
+
+fn print(beside: &str, found: &Disturbed) {
+    let milliseconds = |duration: Duration| duration.as_secs_f64() * 1e3;
+    for (name, latency) in [("alone", found.alone), (beside, found.beside)] {
+        let (median, slow) = (milliseconds(latency.median), milliseconds(latency.slow));
+        println!("{name:<26} p50 {median:>7.2} ms   p99 {slow:>7.2} ms");
+    }
+    let ratio = |beside: Duration, alone: Duration| beside.as_secs_f64() / alone.as_secs_f64().max(f64::EPSILON);
+    println!(
+        "{:<26} p50 {:>7.2} x    p99 {:>7.2} x    wanted: 1.20 x",
+        "ratio",
+        ratio(found.beside.median, found.alone.median),
+        ratio(found.beside.slow, found.alone.slow)
+    );
+    println!("{:<26} {}", "disturbing requests", found.answered);
 }

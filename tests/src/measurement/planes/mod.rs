@@ -86,7 +86,7 @@ pub struct Rounds {
 
 /// Measures a plane that has no hosted clusters yet.
 pub async fn planes(plane: &mut Plane, binary: &Path, effort: Effort) -> Result<Planes, PlanesError> {
-    let client = client(&plane.kubeconfig).await?;
+    let client = client_of(&plane.kubeconfig).await?;
     let seen = Seen::follow(&client);
     let address = [127, 0, 0, 1].into();
     let mut alone = Vec::new();
@@ -148,7 +148,8 @@ async fn rounds(plane: &Plane, client: &Client, seen: &Seen, count: usize) -> Re
     Ok(found)
 }
 
-async fn client(kubeconfig: &Path) -> Result<Client, PlanesError> {
+/// A client of the plane that a kubeconfig names.
+pub(super) async fn client_of(kubeconfig: &Path) -> Result<Client, PlanesError> {
     let wrong = |error: &dyn std::fmt::Display| PlanesError::Client(error.to_string());
     let kubeconfig = Kubeconfig::read_from(kubeconfig).map_err(|error| wrong(&error))?;
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())

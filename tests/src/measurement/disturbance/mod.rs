@@ -1,0 +1,184 @@
+//! How much somebody who behaves is slowed down by somebody who does not.
+//!
+//! Whoever disturbs runs in a process of its own, to which the kernel prefers all others: on real networks it has a machine
+//! of its own, and only what the server does for it may count.
+
+mod busy;
+mod hostile;
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use http::Method;
+use serde_json::json;
+use tokio::task::JoinSet;
+
+use super::planes::{PlanesError, client_of};
+use super::{Latency, NAMESPACE, collection, object};
+use crate::client::{Call, Client, ClientError};
+use crate::hosted::{HostedCluster, create, kubeconfig_of, wait_until_ready};
+use crate::plane::{Plane, PlaneError};
+
+/// How often the one who behaves asks, in a second; few enough that requests never queue behind each other.
+const REQUESTS_PER_SECOND: u32 = 200;
+
+/// What somebody does to a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disturbance {
+    /// Bombs, floods and stalled connections, with few rights.
+    Hostile,
+    /// All that an administrator may do, as fast as it goes.
+    Busy,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy)]
+pub struct Disturbed {
+    /// The latency of the one who behaves, alone.
+    pub alone: Latency,
+    /// The same beside the disturbance.
+    pub beside: Latency,
+    /// How many requests of the disturbance were answered meanwhile.
+    pub answered: u64,
+}
+
+/// Measures beside hostile clients of the same API.
+pub async fn beside_hostile_clients(
+    plane: &Plane,
+    period: Duration,
+    disturb: impl FnOnce(&Path) -> Command,
+) -> Result<Disturbed, PlaneError> {
+    let client = plane.administrator()?;
+    prepare(&client).await?;
+    measure(&client, period, disturb(&plane.kubeconfig)).await
+}
+
+/// Measures in one hosted cluster beside another that is as busy as it can be.
+pub async fn beside_a_busy_cluster(
+    plane: &Plane,
+    period: Duration,
+    disturb: impl FnOnce(&Path) -> Command,
+) -> Result<Disturbed, PlanesError> {
+    let management = client_of(&plane.kubeconfig).await?;
+    let directory = tempfile::tempdir().map_err(PlaneError::from)?;
+    let mut kubeconfigs = Vec::new();
+    for name in ["quiet", "busy"] {
+        let cluster = HostedCluster::new(name, [127, 0, 0, 1].into());
+        create(&management, &cluster).await?;
+        wait_until_ready(&management, &cluster).await?;
+        let path = directory.path().join(name);
+        std::fs::write(&path, kubeconfig_of(&management, &cluster).await?).map_err(PlaneError::from)?;
+        prepare(&Plane::running(name, &path).administrator()?).await?;
+        kubeconfigs.push(path);
+    }
+    let quiet = Plane::running("quiet", &kubeconfigs[0]).administrator()?;
+    Ok(measure(&quiet, period, disturb(&kubeconfigs[1])).await?)
+}
+
+/// Disturbs a server until the input of this process ends; then says how many requests were answered.
+pub async fn disturb(kubeconfig: &Path, disturbance: Disturbance) -> Result<(), PlaneError> {
+    let plane = Plane::running("disturbed", kubeconfig);
+    let mut disturber = Disturber::default();
+    match disturbance {
+        Disturbance::Hostile => hostile::attack(&plane, &mut disturber).await?,
+        Disturbance::Busy => busy::work(&plane.administrator()?, &mut disturber),
+    }
+    println!("begun");
+    let (ended, end) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        let _ = std::io::stdin().lines().count();
+        let _ = ended.send(());
+    });
+    // A sender that is gone says the same.
+    let _ = end.await;
+    println!("{}", disturber.end().await);
+    Ok(())
+}
+
+/// Clients that do not stop by themselves.
+#[derive(Default)]
+struct Disturber {
+    clients: JoinSet<()>,
+    stopping: Arc<AtomicBool>,
+    answered: Arc<AtomicU64>,
+}
+
+impl Disturber {
+    /// Adds a client that sends again and again; whatever is answered is fine.
+    fn add<Sent>(&mut self, pause: Duration, mut send: impl FnMut(u64) -> Sent + Send + 'static)
+    where
+        Sent: Future + Send,
+        Sent::Output: Send,
+    {
+        let (stopping, answered) = (Arc::clone(&self.stopping), Arc::clone(&self.answered));
+        self.clients.spawn(async move {
+            let mut count = 0;
+            while !stopping.load(Ordering::Relaxed) {
+                send(count).await;
+                count += 1;
+                answered.fetch_add(1, Ordering::Relaxed);
+                if !pause.is_zero() {
+                    tokio::time::sleep(pause).await;
+                }
+            }
+        });
+    }
+
+    async fn end(mut self) -> u64 {
+        self.stopping.store(true, Ordering::Relaxed);
+        while self.clients.join_next().await.is_some() {}
+        self.answered.load(Ordering::Relaxed)
+    }
+}
+
+async fn prepare(client: &Client) -> Result<(), ClientError> {
+    let namespace = json!({"metadata": {"name": NAMESPACE}});
+    client.send(Call::new(Method::POST, "/api/v1/namespaces").json(&namespace)).await?;
+    client.send(Call::new(Method::POST, collection()).json(&object("victim", "x"))).await?;
+    Ok(())
+}
+
+async fn measure(client: &Client, period: Duration, disturb: Command) -> Result<Disturbed, PlaneError> {
+    behave(client, period / 4).await?;
+    let alone = behave(client, period).await?;
+    let (mut child, mut output) = start(disturb)?;
+    let beside = behave(client, period).await;
+    drop(child.stdin.take());
+    let mut answered = String::new();
+    output.read_line(&mut answered)?;
+    child.wait()?;
+    let answered = answered.trim().parse().map_err(|_| std::io::Error::other("the disturbance ended early"))?;
+    Ok(Disturbed { alone, beside: beside?, answered })
+}
+
+/// Starts the other process and waits until it has begun.
+fn start(mut disturb: Command) -> Result<(Child, BufReader<std::process::ChildStdout>), std::io::Error> {
+    let mut child = disturb.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let output = child.stdout.take().ok_or_else(|| std::io::Error::other("the disturbance has no output"))?;
+    let mut output = BufReader::new(output);
+    output.read_line(&mut String::new())?;
+    Ok((child, output))
+}
+
+/// Reads, and writes now and then, at a steady pace.
+async fn behave(client: &Client, period: Duration) -> Result<Latency, ClientError> {
+    let mut timer = tokio::time::interval(Duration::from_secs(1) / REQUESTS_PER_SECOND);
+    let start = Instant::now();
+    let mut durations = Vec::new();
+    while start.elapsed() < period {
+        timer.tick().await;
+        let target = format!("{}/victim", collection());
+        let call = match durations.len() % 4 {
+            0 => Call::new(Method::PUT, target).json(&object("victim", &durations.len().to_string())),
+            _ => Call::get(target),
+        };
+        let begin = Instant::now();
+        client.send(call).await?;
+        durations.push(begin.elapsed());
+    }
+    Ok(Latency::of(durations))
+}
