@@ -1,7 +1,7 @@
 //! Health: whether the server lives and is ready, as a whole and by its parts.
 //!
 //! The parts have the names of stock's, because tools ask for them one by one. What stock starts in steps is there here
-//! as soon as a request is answered, so every part but the last is well.
+//! as soon as a request is answered, so only the store and the end can be unwell.
 
 use http::Response;
 use roost_object::field::quote;
@@ -91,24 +91,42 @@ pub(crate) fn answer(call: &Call, path: &str) -> Option<Response<Body>> {
     if check.is_empty() {
         return Some(whole(call, endpoint));
     }
-    let known = checks(endpoint).any(|known| known == check);
-    Some(if known { respond::bytes(200, "text/plain; charset=utf-8", "ok") } else { not_found_page() })
+    if !checks(endpoint).any(|known| known == check) {
+        return Some(not_found_page());
+    }
+    Some(match problem(call, check) {
+        None => respond::bytes(200, "text/plain; charset=utf-8", "ok"),
+        Some(problem) => respond::text(500, format!("internal server error: {problem}\n")),
+    })
+}
+
+/// What is wrong with a part. Why the store cannot be written is for its owner, who has the log.
+fn problem(call: &Call, check: &str) -> Option<&'static str> {
+    match check {
+        "etcd" | "etcd-readiness" if call.cluster.store.failure().is_some() => Some("the store cannot be written"),
+        SHUTDOWN if call.cluster.is_closing() => Some("process is shutting down"),
+        _ => None,
+    }
 }
 
 fn whole(call: &Call, endpoint: &str) -> Response<Body> {
-    if call.cluster.is_closing() && endpoint == "readyz" {
-        return respond::text(500, "[-]shutdown failed: reason withheld\nreadyz check failed\n");
-    }
-    if call.query.get("verbose").is_none() {
-        return respond::text(200, "ok");
-    }
     let mut excluded: Vec<&str> = call.query.all("exclude").collect();
     let mut text = String::new();
+    let mut is_well = true;
     for check in checks(endpoint) {
         let known = excluded.len();
         excluded.retain(|name| *name != check);
-        let outcome = if excluded.len() < known { " excluded: ok\n" } else { " ok\n" };
-        text.extend(["[+]", check, outcome]);
+        if excluded.len() < known {
+            text.extend(["[+]", check, " excluded: ok\n"]);
+        } else if problem(call, check).is_some() {
+            is_well = false;
+            text.extend(["[-]", check, " failed: reason withheld\n"]);
+        } else {
+            text.extend(["[+]", check, " ok\n"]);
+        }
+    }
+    if is_well && call.query.get("verbose").is_none() {
+        return respond::text(200, "ok");
     }
     if !excluded.is_empty() {
         excluded.sort_unstable();
@@ -116,8 +134,8 @@ fn whole(call: &Call, endpoint: &str) -> Response<Body> {
         let names: Vec<_> = excluded.into_iter().map(quote).collect();
         text.extend(["warn: some health checks cannot be excluded: no matches for ", &names.join(","), "\n"]);
     }
-    text.extend([endpoint, " check passed\n"]);
-    respond::text(200, text)
+    text.extend([endpoint, if is_well { " check passed\n" } else { " check failed\n" }]);
+    respond::text(if is_well { 200 } else { 500 }, text)
 }
 
 fn status_page() -> String {

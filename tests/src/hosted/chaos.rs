@@ -91,7 +91,7 @@ async fn delete(management: &Management, cluster: &HostedCluster) -> Result<bool
         match hosted_clusters(&management.client).delete(&cluster.name, &DeleteParams::default()).await {
             Ok(answer) => return Ok(!answer.is_right()),
             Err(kube::Error::Api(status)) if status.code == 404 => return Ok(true),
-            Err(kube::Error::Api(status)) if status.message.contains("no space left") => {
+            Err(kube::Error::Api(status)) if status.message.contains("the store could not be written") => {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             Err(error) => return Err(HostedError::Wrong(format!("{} cannot be deleted: {error}", cluster.name))),

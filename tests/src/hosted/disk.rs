@@ -73,3 +73,35 @@ impl Journal for Limited {
         self.inner.close();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use kube::api::{DynamicObject, PostParams};
+
+    use super::super::objects::api;
+    use crate::hosted::Management;
+
+    #[tokio::test]
+    async fn a_full_disk_is_told_and_heals() {
+        let management = Management::embedded().await.expect("a plane");
+        let spaces = api(&management.client, "v1", "Namespace", "namespaces", "");
+        let ready = async || {
+            let request = http::Request::get("/readyz").body(Vec::new()).expect("a request");
+            management.client.request_text(request).await
+        };
+        let space = |name: &str| DynamicObject {
+            types: None,
+            metadata: kube::api::ObjectMeta { name: Some(name.to_owned()), ..Default::default() },
+            data: serde_json::json!({}),
+        };
+        assert_eq!(ready().await.expect("an answer"), "ok");
+        management.disk.set_full(true);
+        let refused = spaces.create(&PostParams::default(), &space("one")).await.expect_err("there is no room");
+        assert!(refused.to_string().contains("nothing was changed; the server's log says why"), "{refused}");
+        let unwell = ready().await.expect_err("it is not ready").to_string();
+        assert!(unwell.contains("[-]etcd failed: reason withheld"), "{unwell}");
+        management.disk.set_full(false);
+        spaces.create(&PostParams::default(), &space("one")).await.expect("there is room again");
+        assert_eq!(ready().await.expect("an answer"), "ok");
+    }
+}

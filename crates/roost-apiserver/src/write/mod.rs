@@ -128,9 +128,9 @@ pub(crate) fn pack(target: &Target<'_>, object: &Value) -> Result<bytes::Bytes, 
     target.call.cluster.seal(target.resource, &target.key(), stored)
 }
 
-/// A store that cannot write, in words for the caller.
+/// A store that cannot write, in words for the caller. Why it cannot is the business of whoever runs the server.
 pub(crate) fn storage_error(error: &CommitError) -> Status {
-    Status::internal(error.to_string())
+    Status::internal(format!("{error}; nothing was changed; the server's log says why"))
 }
 
 /// The object's metadata, made when it is missing.
