@@ -266,6 +266,9 @@ pub(crate) struct BenchNodes {
     /// How many.
     #[arg(long, default_value_t = 1000, value_name = "N")]
     pub(crate) count: u16,
+    /// How many boot in a second; zero for all at once.
+    #[arg(long, default_value_t = 60, value_name = "N")]
+    pub(crate) rate: u16,
     /// How long they are watched once they are there.
     #[arg(long, default_value_t = 60, value_name = "N")]
     pub(crate) seconds: u32,

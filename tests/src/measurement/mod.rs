@@ -80,10 +80,10 @@ impl Measure {
 pub struct Measured {
     /// What it needs when nothing is asked of it.
     pub idle: Usage,
+    /// What it needs when it holds the objects that are listed.
+    pub filled: Usage,
     /// The load, step by step.
     pub measures: Vec<Measure>,
-    /// What it needs after the load.
-    pub loaded: Usage,
 }
 
 /// Measures a plane that nobody else uses.
@@ -92,20 +92,19 @@ pub async fn measure(plane: &Plane, effort: &Effort) -> Result<Measured, PlaneEr
     let namespace = json!({"metadata": {"name": NAMESPACE}});
     client.send(Call::new(http::Method::POST, "/api/v1/namespaces").json(&namespace)).await?;
     let idle = processes::usage_over(plane, effort.idle_period).await;
+    load::fill(&client, FILLING_CLIENTS, LISTED_OBJECTS).await?;
+    let filled = processes::usage_over(plane, effort.idle_period).await;
     let mut notes = Notes { plane, measures: Vec::new() };
+    notes.take(load::lists(&client, LISTED_OBJECTS)).await?;
     for &clients in &effort.clients {
         notes.take(load::creates(&client, effort.period, clients)).await?;
         notes.take(load::updates(&client, effort.period, clients)).await?;
         notes.take(load::gets(&client, effort.period, clients)).await?;
     }
-    load::fill(&client, FILLING_CLIENTS, LISTED_OBJECTS).await?;
-    notes.take(load::lists(&client, LISTED_OBJECTS)).await?;
     for &watchers in &effort.watchers {
         notes.take(watchers::deliveries(&client, watchers, effort.period)).await?;
     }
-    let measures = notes.measures;
-    let loaded = processes::usage_over(plane, effort.idle_period).await;
-    Ok(Measured { idle, measures, loaded })
+    Ok(Measured { idle, filled, measures: notes.measures })
 }
 
 /// The measures so far.

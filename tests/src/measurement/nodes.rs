@@ -51,6 +51,8 @@ pub enum NodesError {
 pub struct Effort {
     /// How many nodes.
     pub count: u16,
+    /// How many boot in a second; zero for all at once.
+    pub rate: u16,
     /// How long they are watched once they are there.
     pub period: Duration,
 }
@@ -86,7 +88,14 @@ pub async fn nodes(plane: &Plane, effort: Effort) -> Result<Nodes, NodesError> {
     let spent_before = processor(plane);
     let started = Instant::now();
     let simulator = Simulator::new();
-    let nodes: Vec<Node> = (0..effort.count).map(|number| simulator.spawn(spec(number, &user_data))).collect();
+    let mut nodes: Vec<Node> = Vec::new();
+    for number in 0..effort.count {
+        if effort.rate > 0 {
+            let due = started + Duration::from_secs(number.into()) / u32::from(effort.rate);
+            tokio::time::sleep_until(due.into()).await;
+        }
+        nodes.push(simulator.spawn(spec(number, &user_data)));
+    }
     let ready = join_all(nodes.iter().map(|node| node.reach(Stage::Ready)));
     let Ok(reached) = tokio::time::timeout(PATIENCE, ready).await else { return Err(late(&nodes)) };
     let joined = started.elapsed();

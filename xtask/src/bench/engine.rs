@@ -84,10 +84,10 @@ fn print(stock: Option<&Measured>, ours: &Measured) {
     }
     for (name, right, left) in [
         ("idle", ours.idle, stock.map(|stock| stock.idle)),
-        ("idle after the load", ours.loaded, stock.map(|stock| stock.loaded)),
+        ("10,000 objects of 1 KiB", ours.filled, stock.map(|stock| stock.filled)),
     ] {
         println!(
-            "{:<26} {:>12} {:>8.1} MiB {:>7}   processor {} / {:.2} %",
+            "{:<32} {:>12} {:>8.1} MiB {:>7}   processor {} / {:.2} %",
             format!("memory, {name}"),
             left.map_or_else(String::new, |left| format!("{:.1} MiB", left.memory)),
             right.memory,

@@ -16,7 +16,7 @@ pub(crate) async fn run(arguments: &BenchNodes) -> Result<(), TaskError> {
     }
     let plane = ours::start_whole(&engine_binary()?).await?;
     let count = arguments.count;
-    let effort = NodesEffort { count, period: Duration::from_secs(arguments.seconds.into()) };
+    let effort = NodesEffort { count, rate: arguments.rate, period: Duration::from_secs(arguments.seconds.into()) };
     let found = measurement::nodes(&plane, effort).await.map_err(|error| TaskError::Found(error.to_string()))?;
     let milliseconds = |duration: Duration| format!("{:.0} ms", duration.as_secs_f64() * 1e3);
     let heartbeats = found.heartbeats;
@@ -27,8 +27,12 @@ pub(crate) async fn run(arguments: &BenchNodes) -> Result<(), TaskError> {
     );
     let each = |mebibytes: f64| format!("{:.0} KiB", mebibytes * 1024.0 / f64::from(count));
     let rate = f64::from(count) / found.joined.as_secs_f64();
+    let pace = match arguments.rate {
+        0 => ", booted at once".to_owned(),
+        rate => format!(", {rate} booted a second"),
+    };
     for (what, value, goal) in [
-        (format!("{count} nodes joined"), format!("{:.1} s, {rate:.0}/s", found.joined.as_secs_f64()), "50/s"),
+        (format!("{count} nodes joined{pace}"), format!("{:.1} s, {rate:.0}/s", found.joined.as_secs_f64()), "50/s"),
         ("from boot to ready, p50".to_owned(), milliseconds(found.join.median), ""),
         ("from boot to ready, p99".to_owned(), milliseconds(found.join.slow), ""),
         ("request to approval, p50".to_owned(), milliseconds(found.approval.median), ""),
@@ -45,7 +49,7 @@ pub(crate) async fn run(arguments: &BenchNodes) -> Result<(), TaskError> {
         ("simulator, of one processor".to_owned(), format!("{:.1} %", found.simulator.processor), ""),
         ("simulator, memory a node".to_owned(), each(found.simulator.memory), ""),
     ] {
-        println!("{what:<34} {value:>44}   {}{goal}", if goal.is_empty() { "" } else { "wanted: " });
+        println!("{what:<42} {value:>40}   {}{goal}", if goal.is_empty() { "" } else { "wanted: " });
     }
     Ok(())
 }
