@@ -13,7 +13,7 @@ const ROWS: &[&[&str]] = &[
     &["roost-console"],
     &["roost-operator"],
     &["roost-discovery"],
-    &["roost-ignition-server"],
+    &["roost-ignition-server", "roost-image-server"],
     &["roost-runtime"],
     &["roost-release"],
     &["roost-agent"],

@@ -30,6 +30,11 @@ pub(crate) async fn run(benchmark: &Bench) -> Result<(), TaskError> {
             command.args(["run", "--release", "--quiet", "--package", "roost-ignition-server"]);
             task::run(command.args(["--example", "throughput"]))
         }
+        Bench::Image => {
+            let mut command = task::cargo();
+            command.args(["run", "--release", "--quiet", "--package", "roost-image-server"]);
+            task::run(command.args(["--example", "streaming"]))
+        }
         Bench::Tenants(arguments) => {
             let mut command = task::cargo();
             command.args(["run", "--release", "--quiet", "--package", "roost-apiserver", "--example", "tenants", "--"]);

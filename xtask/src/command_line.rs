@@ -205,6 +205,8 @@ pub(crate) enum Bench {
     Planes(BenchPlanes),
     /// Payloads over TLS, beside a server that only sends bytes.
     Ignition,
+    /// Images of hosts, beside the plain file that they are made of.
+    Image,
     /// What an empty tenant needs.
     Tenants(BenchTenants),
 }

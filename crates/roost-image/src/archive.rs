@@ -28,14 +28,14 @@ pub enum ArchiveError {
     Conflict(String),
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Member {
     mode: u32,
     content: Bytes,
 }
 
 /// The files of an archive. The same files make the same bytes: no times, no users, sorted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Archive {
     members: BTreeMap<String, Member>,
 }

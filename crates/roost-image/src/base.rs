@@ -93,7 +93,7 @@ impl BaseImage {
         archive: &Archive,
         wishes: &[KernelArgument],
     ) -> Result<Layout<F>, BaseError> {
-        let mut patches = vec![self.areas.ignition_patch(archive)?];
+        let mut patches = self.areas.ignition_patches(archive)?;
         if let (Some(arguments), Some(area)) = (self.arguments(wishes)?, &self.areas.kernel_arguments) {
             patches.extend(area.patches(&arguments)?);
         }

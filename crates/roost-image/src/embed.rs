@@ -25,6 +25,8 @@ const MOST_PLACES: usize = 16;
 /// Areas are a quarter of a megabyte; nobody needs one that does not fit into memory with ease.
 const LARGEST_AREA: u64 = 64 << 20;
 
+static ZEROS: [u8; 64 << 10] = [0; 64 << 10];
+
 /// The system area ends with a header for Ignition, and before it there is one for kernel arguments.
 const SYSTEM_AREA: u64 = 32 << 10;
 const IGNITION_HEADER: (u64, &[u8; 8]) = (24, b"coreiso+");
@@ -159,14 +161,21 @@ impl EmbedAreas {
     }
 
     /// What has to stand in the Ignition area: the archive, and nothing behind it.
-    pub fn ignition_patch(&self, archive: &Archive) -> Result<(u64, Bytes), EmbedError> {
-        let mut content = archive.to_gzip();
+    pub fn ignition_patches(&self, archive: &Archive) -> Result<Vec<(u64, Bytes)>, EmbedError> {
+        let content = Bytes::from(archive.to_gzip());
         let (length, area) = (content.len() as u64, self.ignition.length);
         if length > area {
             return Err(EmbedError::TooLong { length, area });
         }
-        content.resize(area as usize, 0);
-        Ok((self.ignition.offset, content.into()))
+        let mut patches = vec![(self.ignition.offset, content)];
+        let (mut at, end) = (self.ignition.offset + length, self.ignition.offset + area);
+        while at < end {
+            // Thousands of images share these zeros.
+            let zeros = Bytes::from_static(&ZEROS[..(end - at).min(ZEROS.len() as u64) as usize]);
+            at += zeros.len() as u64;
+            patches.push((at - zeros.len() as u64, zeros));
+        }
+        Ok(patches)
     }
 }
 
