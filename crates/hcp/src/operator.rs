@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use roost_apiserver::{Engine, serve};
+use roost_ignition_server::Artifacts;
 use roost_operator::Candidate;
 use roost_runtime::{EmbeddedRuntime, Front};
 use roost_store::{OpenError, Options, Store};
@@ -48,13 +49,19 @@ async fn operate(arguments: &Operator, data_dir: PathBuf) -> Result<(), Operator
         let _ = stop.send(true);
     });
     println!("{identity} waits to lead on {}", plane.server);
-    let work = || work(client.clone(), &data_dir, arguments.listen);
+    let artifacts = up::artifacts(arguments.artifacts.as_deref(), &data_dir).map_err(UpError::from)?;
+    let work = || work(client.clone(), &data_dir, arguments.listen, Arc::clone(&artifacts));
     let leading = roost_operator::lead(client.clone(), Candidate::replica(identity), stopping, work);
     Box::pin(leading).await.unwrap_or(Ok(()))
 }
 
 /// Runs everything until the future is dropped, which ends all of it.
-async fn work(client: kube::Client, data_dir: &Path, listen: SocketAddr) -> Result<(), OperatorError> {
+async fn work(
+    client: kube::Client,
+    data_dir: &Path,
+    listen: SocketAddr,
+    artifacts: Arc<Artifacts>,
+) -> Result<(), OperatorError> {
     let store = open(&data_dir.join("store")).await?;
     let listener = up::listen(listen).await?;
     let address = listener.local_addr().map_err(|source| UpError::Listen { address: listen, source })?;
@@ -67,7 +74,7 @@ async fn work(client: kube::Client, data_dir: &Path, listen: SocketAddr) -> Resu
     println!("leads; hosted clusters are published on {address}");
     let published =
         roost_operator::Front { address: up::reachable(address.ip()), port: address.port(), listen: address.ip() };
-    Box::pin(roost_operator::run(client, runtime, published)).await;
+    Box::pin(roost_operator::run(client, runtime, published, artifacts)).await;
     Ok(())
 }
 

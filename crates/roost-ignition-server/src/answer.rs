@@ -10,15 +10,20 @@ use http::header::{
     CACHE_CONTROL, CONTENT_TYPE, ETAG, HeaderName, IF_NONE_MATCH, RETRY_AFTER, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use http_body_util::Full;
+use http_body_util::{Either, Full};
 
+use crate::artifacts::FileBody;
 use crate::authority::{Payload, Refusal};
 
-pub(crate) type Answer = Response<Full<Bytes>>;
+pub(crate) type Answer = Response<Either<Full<Bytes>, FileBody>>;
+
+fn whole(bytes: impl Into<Bytes>) -> Answer {
+    Response::new(Either::Left(Full::new(bytes.into())))
+}
 
 /// Plain words, as Go's `http.Error` writes them.
 pub(crate) fn words(status: StatusCode, text: &str) -> Answer {
-    let mut answer = Response::new(Full::new(Bytes::from(format!("{text}\n"))));
+    let mut answer = whole(format!("{text}\n"));
     *answer.status_mut() = status;
     set(&mut answer, CONTENT_TYPE, "text/plain; charset=utf-8");
     set(&mut answer, X_CONTENT_TYPE_OPTIONS, "nosniff");
@@ -43,7 +48,7 @@ pub(crate) fn bad_request(text: &str) -> Answer {
 
 /// The empty answer of the health check.
 pub(crate) fn healthy() -> Answer {
-    Response::new(Full::new(Bytes::new()))
+    whole(Bytes::new())
 }
 
 /// Too many requests. Ignition tries again after any 5xx and gives up on 429, and a machine that waits its turn must
@@ -52,6 +57,13 @@ pub(crate) fn limited(seconds: u64, is_ignition: bool) -> Answer {
     let status = if is_ignition { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::TOO_MANY_REQUESTS };
     let mut answer = words(status, "Too many requests");
     answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds.max(1)));
+    answer
+}
+
+/// Nobody can be served at this moment; machines try again.
+pub(crate) fn busy() -> Answer {
+    let mut answer = words(StatusCode::SERVICE_UNAVAILABLE, "Service unavailable");
+    set(&mut answer, RETRY_AFTER, "5");
     answer
 }
 
@@ -65,11 +77,7 @@ pub(crate) fn refused(refusal: &Refusal, is_ignition: bool) -> Answer {
         Refusal::Limited { retry_after } => {
             limited(retry_after.as_secs() + u64::from(retry_after.subsec_nanos() > 0), is_ignition)
         }
-        Refusal::Unavailable(_) => {
-            let mut answer = words(StatusCode::SERVICE_UNAVAILABLE, "Service unavailable");
-            set(&mut answer, RETRY_AFTER, "5");
-            answer
-        }
+        Refusal::Unavailable(_) => busy(),
     }
 }
 
@@ -83,11 +91,11 @@ pub(crate) fn payload(payload: &Payload, request: &HeaderMap) -> Answer {
     let tag = entity_tag(&payload.body);
     let unchanged = request.get_all(IF_NONE_MATCH).iter().any(|value| !tag.is_empty() && names(value.as_bytes(), &tag));
     let mut answer = if unchanged {
-        let mut answer = Response::new(Full::new(Bytes::new()));
+        let mut answer = whole(Bytes::new());
         *answer.status_mut() = StatusCode::NOT_MODIFIED;
         answer
     } else {
-        let mut answer = Response::new(Full::new(payload.body.clone()));
+        let mut answer = whole(payload.body.clone());
         set(&mut answer, CONTENT_TYPE, "application/json; charset=utf-8");
         answer
     };
@@ -115,7 +123,7 @@ fn entity_tag(body: &[u8]) -> String {
 }
 
 /// Whether a list of entity tags names this one. Weak ones count, as for every GET.
-fn names(list: &[u8], tag: &str) -> bool {
+pub(crate) fn names(list: &[u8], tag: &str) -> bool {
     let Ok(list) = std::str::from_utf8(list) else { return false };
     list.split(',').map(str::trim).any(|item| item == "*" || item.strip_prefix("W/").unwrap_or(item) == tag)
 }

@@ -4,6 +4,7 @@
 //! knows a Kubernetes client.
 
 mod answer;
+mod artifacts;
 mod authority;
 mod certificate;
 mod limits;
@@ -13,6 +14,7 @@ mod request;
 mod server;
 mod servers;
 
+pub use artifacts::{ArtifactFile, Artifacts, ArtifactsError, PATH as ARTIFACTS_PATH};
 pub use authority::{
     Authority, Fetch, HostIdentity, Payload, PlaneId, Purpose, Refusal, Rejection, RejectionReason, Token,
 };

@@ -11,6 +11,7 @@ use percent_encoding::percent_decode_str;
 use roost_ignition::SpecVersion;
 use roost_object::names;
 
+use crate::artifacts::Artifacts;
 use crate::authority::{HostIdentity, Purpose, RejectionReason, Token};
 
 /// What a machine calls itself.
@@ -44,6 +45,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 pub(crate) enum Asked {
     /// Whether the server lives.
     Health,
+    /// A large file, by its digest.
+    Artifact(String),
     /// A payload.
     Payload(Box<Wanted>),
     /// Something that is not here.
@@ -89,6 +92,9 @@ pub(crate) fn read(head: &request::Parts, peer: SocketAddr) -> Asked {
     let path: Vec<u8> = percent_decode_str(path).collect();
     if path == b"/healthz" {
         return Asked::Health;
+    }
+    if let Some(digest) = Artifacts::asked(&path) {
+        return Asked::Artifact(digest);
     }
     if !is_payload_path(&path) {
         return Asked::NotFound;

@@ -18,6 +18,7 @@ use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::answer::{self, Answer};
+use crate::artifacts::Artifacts;
 use crate::authority::{Authority, Fetch, PlaneId, Purpose, Rejection, RejectionReason};
 use crate::certificate::{CertificateError, ServingCertificate, tls_config};
 use crate::limits::{Counter, Limits, caller};
@@ -48,12 +49,20 @@ pub struct ServerSettings {
     pub read_timeout: Duration,
     /// How long a machine may take to read its answer.
     pub write_timeout: Duration,
+    /// The large files of nodes.
+    pub artifacts: Arc<Artifacts>,
 }
 
 impl ServerSettings {
     /// Upstream's times and generous limits.
     pub fn new(plane: PlaneId) -> Self {
-        Self { plane, limits: Limits::default(), read_timeout: READ_TIMEOUT, write_timeout: WRITE_TIMEOUT }
+        Self {
+            plane,
+            limits: Limits::default(),
+            read_timeout: READ_TIMEOUT,
+            write_timeout: WRITE_TIMEOUT,
+            artifacts: Arc::default(),
+        }
     }
 }
 
@@ -190,6 +199,9 @@ impl<A: Authority> Server<A> {
                     answer::limited(seconds(wait), is_ignition)
                 }
                 Ok(()) => match asked {
+                    Asked::Artifact(digest) => {
+                        self.settings.artifacts.answer(&digest, &head.method, &head.headers).await
+                    }
                     Asked::Payload(wanted) => self.payload(*wanted, &head.headers, peer, is_ignition).await,
                     Asked::Rejected(reason, named, problem) => {
                         self.rejected(reason, named, peer);

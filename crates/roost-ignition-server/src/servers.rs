@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::artifacts::Artifacts;
 use crate::authority::{Authority, PlaneId};
 use crate::certificate::{CertificateError, ServingCertificate};
 use crate::limits::Limits;
@@ -47,6 +48,7 @@ pub enum ServeError {
 pub struct Servers<A> {
     authority: Arc<A>,
     limits: Limits,
+    artifacts: Arc<Artifacts>,
     running: Mutex<HashMap<PlaneId, Running>>,
     /// Two passes that open the same port would be in each other's way.
     opening: tokio::sync::Mutex<()>,
@@ -62,9 +64,9 @@ struct Running {
 }
 
 impl<A: Authority> Servers<A> {
-    /// No listeners yet; all will ask this authority.
-    pub fn new(authority: Arc<A>, limits: Limits) -> Self {
-        Self { authority, limits, running: Mutex::default(), opening: tokio::sync::Mutex::default() }
+    /// No listeners yet; all will ask this authority, and hand out these files.
+    pub fn new(authority: Arc<A>, limits: Limits, artifacts: Arc<Artifacts>) -> Self {
+        Self { authority, limits, artifacts, running: Mutex::default(), opening: tokio::sync::Mutex::default() }
     }
 
     /// Makes sure that a cluster's listener is as described, and says where it really listens. Nothing happens when it
@@ -111,7 +113,8 @@ impl<A: Authority> Servers<A> {
         if let Some(known) = known {
             known.stop();
         }
-        let settings = ServerSettings { limits: self.limits, ..ServerSettings::new(plane.clone()) };
+        let artifacts = Arc::clone(&self.artifacts);
+        let settings = ServerSettings { limits: self.limits, artifacts, ..ServerSettings::new(plane.clone()) };
         let server = Server::new(Arc::clone(&self.authority), settings);
         let metrics = server.metrics();
         let (stop, stopped) = watch::channel(false);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use roost_ignition_server::Servers;
+use roost_ignition_server::{Artifacts, Servers};
 
 use crate::enrolment::{Enrolment, Offers};
 use crate::nodes::Nodes;
@@ -33,6 +33,8 @@ pub(crate) struct Context<R> {
     pub(crate) offers: Arc<Offers>,
     /// Where they fetch it.
     pub(crate) servers: Servers<Enrolment<R>>,
+    /// The large files of nodes.
+    pub(crate) artifacts: Arc<Artifacts>,
     /// Who follows the nodes of hosted clusters.
     pub(crate) nodes: Nodes<R>,
 }

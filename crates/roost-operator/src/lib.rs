@@ -30,7 +30,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use roost_ignition_server::{Limits, Servers};
+use roost_ignition_server::{Artifacts, Limits, Servers};
 use roost_runtime::Runtime;
 
 use context::Context;
@@ -60,8 +60,8 @@ pub async fn prepare<R: Runtime>(client: &kube::Client, runtime: &R) -> bool {
     }
 }
 
-/// Runs all controllers on a management plane until the future is dropped.
-pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front) {
+/// Runs all controllers on a management plane until the future is dropped. Nodes fetch `artifacts` from it.
+pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front, artifacts: Arc<Artifacts>) {
     while !prepare(&client, &*runtime).await {
         tokio::time::sleep(INSTALL_RETRY).await;
     }
@@ -81,7 +81,8 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
         front,
         pools: Pools::default(),
         offers,
-        servers: Servers::new(Arc::new(enrolment), Limits::default()),
+        servers: Servers::new(Arc::new(enrolment), Limits::default(), Arc::clone(&artifacts)),
+        artifacts,
         nodes,
     });
     let passes = {

@@ -99,7 +99,7 @@ impl Management {
 
     /// Starts the controllers, as after a crash.
     pub fn start_operator(&mut self) {
-        let operator = roost_operator::run(self.client.clone(), Arc::clone(&self.runtime), self.front);
+        let operator = roost_operator::run(self.client.clone(), Arc::clone(&self.runtime), self.front, Arc::default());
         self.operator = Some(tokio::spawn(operator));
     }
 
@@ -107,7 +107,7 @@ impl Management {
     pub fn compete(&self, candidate: Candidate) -> (JoinHandle<Option<()>>, watch::Sender<bool>) {
         let (stop, stopping) = watch::channel(false);
         let (client, runtime, front) = (self.client.clone(), Arc::clone(&self.runtime), self.front);
-        let work = move || roost_operator::run(client.clone(), Arc::clone(&runtime), front);
+        let work = move || roost_operator::run(client.clone(), Arc::clone(&runtime), front, Arc::default());
         (tokio::spawn(roost_operator::lead(self.client.clone(), candidate, stopping, work)), stop)
     }
 

@@ -1,7 +1,7 @@
 //! The real Ignition: what our server hands out is fetched, understood and applied by the program that machines boot
 //! with.
 
-mod file_server;
+mod artifacts;
 mod machine;
 mod pools;
 
@@ -22,7 +22,6 @@ use roost_pki::Secret;
 use tokio::process::Command;
 
 use crate::pki::{self, PkiError};
-use file_server::FileServer;
 use machine::Machine;
 
 /// Where Debian's package `ignition` puts the program.
@@ -113,14 +112,13 @@ pub async fn run() -> Result<Report, IgnitionError> {
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755))
         .map_err(|source| IgnitionError::Use { what: folder.path().display().to_string(), source })?;
     let trust = pki::Authority::generate("ignition test")?;
-    let kubelet = vec![0x7f_u8; 3 << 20];
-    let files = FileServer::start(&trust, kubelet.clone()).await?;
+    let (_serving, files) = artifacts::serve(&trust, folder.path()).await?;
     let authority_pem = trust.identity().certificate.clone();
-    for (name, pool) in pools::all(&authority_pem, &files.url(), &kubelet) {
+    for (name, pool) in pools::all(&authority_pem, &files) {
         validate(&name, &pool, folder.path(), &mut report).await?;
     }
     refuse(folder.path(), &mut report).await?;
-    for (name, pool) in pools::all(&authority_pem, &files.url(), &kubelet) {
+    for (name, pool) in pools::all(&authority_pem, &files) {
         provision(&name, &pool, &trust, folder.path(), &mut report).await?;
     }
     Ok(report)
@@ -247,7 +245,7 @@ async fn provision(
 ) -> Result<(), IgnitionError> {
     let rendered = render(pool).map_err(|error| failed(name)(error.into()))?;
     let authority = Arc::new(OnePool { rendered, fetches: AtomicUsize::new(0), unknown: AtomicUsize::new(0) });
-    let servers = Servers::new(Arc::clone(&authority), Limits::default());
+    let servers = Servers::new(Arc::clone(&authority), Limits::default(), Arc::default());
     let serving = trust.server("ignition", &["localhost", "127.0.0.1"])?;
     let listen =
         Listen { address: ([127, 0, 0, 1], 0).into(), certificate: serving.certificate, key: Secret::new(serving.key) };

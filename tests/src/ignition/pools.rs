@@ -1,6 +1,5 @@
 //! The kinds of pools that are tried, and configs that nobody accepts.
 
-use aws_lc_rs::digest::{SHA512, digest};
 use roost_ignition::payload::{
     Artifact, Endpoint, Kubelet, Mirror, Pool, Proxy, Runtime, Taint, TaintEffect, UserConfig, paths,
 };
@@ -9,11 +8,11 @@ use roost_pki::Secret;
 use super::data_url;
 
 /// Small and large pools on both runtimes.
-pub(super) fn all(authority: &str, url: &str, kubelet: &[u8]) -> Vec<(String, Pool)> {
+pub(super) fn all(authority: &str, files: &[Artifact]) -> Vec<(String, Pool)> {
     let mut pools = Vec::new();
     for (runtime, name) in [(Runtime::Containerd, "containerd"), (Runtime::CriO, "cri-o")] {
         pools.push((format!("{name} alone"), Pool { runtime, ..small(authority) }));
-        pools.push((format!("{name} with everything"), Pool { runtime, ..large(authority, url, kubelet) }));
+        pools.push((format!("{name} with everything"), Pool { runtime, ..large(authority, files) }));
     }
     pools
 }
@@ -32,12 +31,7 @@ fn small(authority: &str) -> Pool {
     }
 }
 
-fn large(authority: &str, url: &str, kubelet: &[u8]) -> Pool {
-    let hash = digest(&SHA512, kubelet).as_ref().iter().fold("sha512-".to_owned(), |mut text, byte| {
-        use std::fmt::Write as _;
-        let _ = write!(text, "{byte:02x}");
-        text
-    });
+fn large(authority: &str, files: &[Artifact]) -> Pool {
     Pool {
         labels: [("zone".to_owned(), "a".to_owned())].into(),
         taints: vec![Taint { key: "gpu".to_owned(), value: String::new(), effect: TaintEffect::NoSchedule }],
@@ -56,7 +50,7 @@ fn large(authority: &str, url: &str, kubelet: &[u8]) -> Pool {
         }],
         kubelet: Kubelet { max_pods: Some(250), ..Kubelet::default() },
         user_configs: vec![UserConfig { name: "extra".to_owned(), text: manifests() }],
-        artifacts: vec![Artifact { path: paths::KUBELET_BINARY.to_owned(), mode: 0o755, url: url.to_owned(), hash }],
+        artifacts: files.to_vec(),
         artifact_trust: authority.to_owned(),
         ..small(authority)
     }

@@ -29,6 +29,9 @@ pub(crate) struct Up {
     /// More names or addresses for the server's certificate.
     #[arg(long, value_name = "NAME")]
     pub(crate) server_name: Vec<String>,
+    /// Files for nodes, as RELEASE/ARCHITECTURE/PATH, which they fetch by digest [default: `artifacts` in the data directory].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) artifacts: Option<PathBuf>,
     /// Write audit lines to this file, and those of hosted clusters beside it.
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_log: Option<PathBuf>,
@@ -51,6 +54,9 @@ pub(crate) struct Operator {
     /// The address and port for hosted clusters that are published by name; the others get ports of the same address.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6444")]
     pub(crate) listen: SocketAddr,
+    /// Files for nodes, as RELEASE/ARCHITECTURE/PATH, which they fetch by digest [default: `artifacts` in the data directory].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) artifacts: Option<PathBuf>,
     /// What this process is called among several [default: host name and process].
     #[arg(long, value_name = "NAME")]
     pub(crate) identity: Option<String>,

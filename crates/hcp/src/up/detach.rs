@@ -33,6 +33,9 @@ pub(super) fn start(arguments: &Up, data_dir: &Path) -> Result<(), UpError> {
     for name in &arguments.server_name {
         command.arg("--server-name").arg(name);
     }
+    if let Some(path) = &arguments.artifacts {
+        command.arg("--artifacts").arg(path);
+    }
     if let Some(path) = &arguments.audit_log {
         command.arg("--audit-log").arg(path);
     }

@@ -6,12 +6,13 @@ mod keys;
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::Timestamp;
 use roost_apiserver::{AuditLog, Cluster, ClusterConfig, Engine, Host, ServingCertificate, serve, tls_config};
+use roost_ignition_server::{Artifacts, ArtifactsError};
 use roost_operator::Candidate;
 use roost_runtime::{EmbeddedRuntime, Front};
 use roost_store::{OpenError, Options, Store};
@@ -55,6 +56,8 @@ pub(crate) enum UpError {
     Bootstrap(String),
     #[error("TLS could not be set up")]
     Tls(#[source] rustls::Error),
+    #[error(transparent)]
+    Artifacts(#[from] ArtifactsError),
     #[error("{0}")]
     Detach(String),
     #[error("the server stopped")]
@@ -92,6 +95,7 @@ pub(crate) fn server_runtime() -> Result<tokio::runtime::Runtime, UpError> {
 
 async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -> Result<(), UpError> {
     let store = Store::open_file(&data_dir.join("store"), Options::default())?;
+    let artifacts = artifacts(arguments.artifacts.as_deref(), &data_dir)?;
     let listener = listen(arguments.listen).await?;
     let address = listener.local_addr().map_err(|source| UpError::Listen { address: arguments.listen, source })?;
     let keys = Keys::load_or_make(&data_dir, address, &arguments.server_name, &arguments.service_cidr)?;
@@ -137,7 +141,7 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
         // Whoever reads that it is ready may ask for a hosted cluster at once.
         roost_operator::prepare(&cluster.client(), &*runtime).await;
         let (client, planes) = (cluster.client(), Arc::clone(&runtime));
-        let work = move || roost_operator::run(client.clone(), Arc::clone(&planes), published);
+        let work = move || roost_operator::run(client.clone(), Arc::clone(&planes), published, Arc::clone(&artifacts));
         Some(tokio::spawn(roost_operator::lead(cluster.client(), Candidate::embedded(), stopping, work)))
     };
     instance.register()?;
@@ -167,6 +171,15 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     inside.abort();
     instance.unregister();
     outcome.map_err(|panicked| UpError::Serve(io::Error::other(panicked)))
+}
+
+/// The large files of nodes: those of a directory that was named, else of the one in the data directory, if it is there.
+pub(crate) fn artifacts(named: Option<&Path>, data_dir: &Path) -> Result<Arc<Artifacts>, ArtifactsError> {
+    let usual = data_dir.join("artifacts");
+    match named {
+        None if !usual.is_dir() => Ok(Arc::default()),
+        named => Artifacts::open(named.unwrap_or(&usual), &data_dir.join("artifacts.json")).map(Arc::new),
+    }
 }
 
 /// Binds a listener, and says who is in the way.

@@ -41,7 +41,7 @@ fn listen(identity: &Identity, address: &str) -> Listen {
 
 #[tokio::test]
 async fn listeners_come_and_go() {
-    let servers = Servers::new(Arc::new(Echo::default()), Limits::default());
+    let servers = Servers::new(Arc::new(Echo::default()), Limits::default(), Arc::default());
     let (one, two) = (PlaneId::new("one"), PlaneId::new("two"));
     let (first, second) = (Identity::new("first"), Identity::new("second"));
     let at_one = servers.ensure(&one, listen(&first, "127.0.0.1:0")).await.unwrap();

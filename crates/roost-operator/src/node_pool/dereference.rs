@@ -1,8 +1,11 @@
 //! Everything that a decision about a NodePool depends on, read in one go.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures::future::try_join_all;
+use roost_ignition_server::Artifacts;
 use serde_json::Value;
 
 use crate::hosted_cluster::control_plane_namespace;
@@ -30,6 +33,8 @@ pub(crate) struct Observed {
     pub(crate) pull_secret: Option<Value>,
     pub(crate) ssh_key: Option<Value>,
     pub(crate) trust_bundle: Option<Value>,
+    /// The large files that this management plane has for nodes.
+    pub(crate) artifacts: Arc<Artifacts>,
 }
 
 impl Observed {
@@ -49,6 +54,7 @@ impl Observed {
             pull_secret: None,
             ssh_key: None,
             trust_bundle: None,
+            artifacts: Arc::default(),
         }
     }
 }
@@ -93,6 +99,7 @@ pub(crate) async fn dereference(objects: &Objects, pool: Value) -> Result<Observ
         pull_secret,
         ssh_key,
         trust_bundle,
+        artifacts: Arc::default(),
     })
 }
 

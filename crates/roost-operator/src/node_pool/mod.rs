@@ -63,7 +63,8 @@ pub(crate) async fn reconcile<R: Runtime>(
         return Ok(Next::Settled);
     };
     let is_closed = !validate::wants_machines(&pool["spec"]) && annotation(&pool, OPENED).is_empty();
-    let observed = if is_closed { Observed::idle(pool) } else { dereference::dereference(objects, pool).await? };
+    let mut observed = if is_closed { Observed::idle(pool) } else { dereference::dereference(objects, pool).await? };
+    observed.artifacts = Arc::clone(&context.artifacts);
     let pause = Pause::of(observed.pool["spec"]["pausedUntil"].as_str(), now);
     let verdict = validate::validate(&observed, &cluster, context.runtime.version(), now);
     let is_active = matches!(pause, Pause::Active | Pause::Unreadable) && !is_deleting(&cluster);

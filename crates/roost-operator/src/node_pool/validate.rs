@@ -6,7 +6,8 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use jiff::Timestamp;
 use roost_ignition::hash;
-use roost_ignition::payload::{self, Endpoint, Pool, Proxy, Taint, TaintEffect, UserConfig, Written};
+use roost_ignition::payload::{self, Artifact, Endpoint, Pool, Proxy, Taint, TaintEffect, UserConfig, Written};
+use roost_ignition_server::ARTIFACTS_PATH;
 use roost_pki::Secret;
 use serde_json::Value;
 
@@ -121,7 +122,10 @@ fn chain(
         return Err(problem.into());
     };
     let pool = match describe(observed, cluster, version) {
-        Ok(pool) => pool,
+        Ok(pool) => {
+            let artifacts = artifacts(observed, endpoint, version);
+            Pool { artifacts, artifact_trust: ignition_trust.clone(), ..pool }
+        }
         Err(Problem::Config(problem)) => {
             conditions.push(Condition::bad("ValidMachineConfig", "ValidationFailed", problem.clone()));
             return Err(problem.into());
@@ -323,6 +327,20 @@ fn describe(observed: &Observed, cluster: &Value, version: &str) -> Result<Pool,
         user_configs,
         ..Pool::default()
     })
+}
+
+/// The large files of a pool's nodes, which they fetch where they fetched their configuration.
+fn artifacts(observed: &Observed, endpoint: &str, version: &str) -> Vec<Artifact> {
+    let architecture = observed.pool["spec"]["arch"].as_str().unwrap_or("amd64");
+    let files = observed.artifacts.for_node(version, architecture).into_iter();
+    files
+        .map(|file| Artifact {
+            path: file.path.clone(),
+            mode: file.mode,
+            url: format!("https://{endpoint}{ARTIFACTS_PATH}{}", file.digest),
+            hash: file.digest.clone(),
+        })
+        .collect()
 }
 
 fn networks(spec: &Value, field: &str) -> Vec<String> {
