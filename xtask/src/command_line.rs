@@ -129,9 +129,12 @@ pub(crate) struct Components {
 /// How many hosts there are, and when their power fails.
 #[derive(Debug, Args)]
 pub(crate) struct Hosts {
-    /// Hosts at once.
+    /// Hosts that join by `hcp-agent`, at once.
     #[arg(long, default_value_t = 2)]
     pub(crate) count: u8,
+    /// Hosts that boot with the real Ignition and know nothing but their pool's user-data, at the same time.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) ignition: u8,
     /// After how many seconds of a join the power fails, for each host, separated by commas.
     #[arg(long, value_delimiter = ',', default_value = "3,6", value_name = "SECONDS")]
     pub(crate) cuts: Vec<f64>,

@@ -21,6 +21,9 @@ pub(crate) fn run(arguments: &Hosts) -> Result<(), TaskError> {
             )));
         }
     }
+    if arguments.ignition > 0 {
+        roost_tests::ignition::available()?;
+    }
     let hcp = match std::env::var_os(ours::BINARY_VARIABLE) {
         Some(binary) => PathBuf::from(binary),
         None => build()?,
@@ -31,11 +34,15 @@ pub(crate) fn run(arguments: &Hosts) -> Result<(), TaskError> {
         hcp,
         cache: cache.unwrap_or_else(|| PathBuf::from(".cache/hosts")),
         hosts: arguments.count,
+        ignited: arguments.ignition,
         cuts: arguments.cuts.clone(),
     };
     let begin = Instant::now();
     hosts::run(&journey, &|words| println!("{:>4} s  {words}", begin.elapsed().as_secs()))?;
-    println!("{} hosts joined, lost their power twice, and left", arguments.count);
+    println!(
+        "{} hosts joined, lost their power twice, and left; {} booted with user-data alone and lost their power once",
+        arguments.count, arguments.ignition
+    );
     Ok(())
 }
 

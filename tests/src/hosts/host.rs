@@ -37,14 +37,18 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Makes a host and boots it.
-    pub(super) fn boot(cache: &Path, work: &Path, shared: &Path, number: u8) -> Result<Self, HostsError> {
+    /// Makes a host from a root, which stays off.
+    pub(super) fn make(root: &Path, work: &Path, shared: &Path, number: u8) -> Result<Self, HostsError> {
         let name = format!("roost-h{number}");
         let host = Self { directory: work.join(&name), name, number, shared: shared.to_owned() };
         output(&mut script("remove", &[&host.directory(), &host.name]))?;
-        output(&mut script("make", &[&cache.to_string_lossy(), &host.directory(), &host.name, &number.to_string()]))?;
-        host.power_on()?;
+        output(&mut script("make", &[&root.to_string_lossy(), &host.directory(), &host.name, &number.to_string()]))?;
         Ok(host)
+    }
+
+    /// What the real Ignition does before a first boot: it fetches what user-data leads to, and writes it to the root.
+    pub(super) fn ignite(&self, user_data: &Path) -> Result<(), HostsError> {
+        output(&mut script("ignite", &[&self.directory(), &self.name, &user_data.to_string_lossy()])).map(drop)
     }
 
     fn directory(&self) -> String {

@@ -2,8 +2,10 @@
 # Hosts that systemd boots, without a virtual machine: a Debian root in systemd-nspawn, in a network namespace of its own.
 #
 # host.sh base CACHE                          a root that hosts are copied from, once; needs debootstrap and the network
+# host.sh image CACHE                         the same with a container runtime, as images for Ignition have one, once
 # host.sh network                             the network of the control plane: a namespace with a bridge
-# host.sh make CACHE DIRECTORY NAME NUMBER    a new host, off
+# host.sh make ROOT DIRECTORY NAME NUMBER     a new host with a copy of a root, off
+# host.sh ignite DIRECTORY NAME USERDATA      Ignition's stages, in the host's network, as before its first boot
 # host.sh on DIRECTORY NAME SHARED            boots it; SHARED is seen as /opt/shared
 # host.sh cut DIRECTORY NAME                  the power fails
 # host.sh run DIRECTORY NAME COMMAND...       runs a command on it
@@ -14,6 +16,7 @@ set -eu
 plane=roost-hosts
 bridge=10.211.0.1
 controllers="cpu cpuacct cpuset memory devices freezer blkio pids"
+ignition=/usr/lib/dracut/modules.d/30ignition/ignition
 packages="conntrack containernetworking-plugins ethtool iptables nftables socat containerd runc"
 
 base() {
@@ -42,6 +45,23 @@ base() {
     mv "$part" "$cache/base"
 }
 
+image() {
+    cache=$1
+    [ ! -d "$cache/image" ] || return 0
+    part=$cache/image.part
+    rm -rf "$part"
+    cp -a "$cache/base" "$part"
+    # shellcheck disable=SC2086
+    chroot "$part" apt-get install -y -q --no-install-recommends $packages
+    mkdir -p "$part/opt/cni"
+    cp -a "$part/usr/lib/cni" "$part/opt/cni/bin"
+    : >"$part/etc/resolv.conf"
+    echo uninitialized >"$part/etc/machine-id"
+    # The packaged Ignition ends by labelling files.
+    printf 'SELINUX=disabled\nSELINUXTYPE=targeted\n' >"$part/etc/selinux/config"
+    mv "$part" "$cache/image"
+}
+
 network() {
     ip netns add $plane
     ip -n $plane link set lo up
@@ -51,13 +71,16 @@ network() {
 }
 
 make() {
-    cache=$1 directory=$2 name=$3 number=$4
+    root=$1 directory=$2 name=$3 number=$4
     mkdir -p "$directory"
-    cp -a "$cache/base" "$directory/root"
+    cp -a "$root" "$directory/root"
     echo "$name" >"$directory/root/etc/hostname"
     printf '127.0.0.1 localhost\n10.211.0.%s %s\n' "$number" "$name" >"$directory/root/etc/hosts"
-    od -An -N16 -tx1 /dev/urandom | tr -d ' \n' >"$directory/root/etc/machine-id"
-    echo >>"$directory/root/etc/machine-id"
+    # A host that was never booted gets its identity when it is.
+    if ! grep -qx uninitialized "$directory/root/etc/machine-id" 2>/dev/null; then
+        od -An -N16 -tx1 /dev/urandom | tr -d ' \n' >"$directory/root/etc/machine-id"
+        echo >>"$directory/root/etc/machine-id"
+    fi
     ip netns add "$name"
     ip -n "$name" link set lo up
     ip link add "v-$name" netns $plane type veth peer name eth0 netns "$name"
@@ -65,6 +88,18 @@ make() {
     ip -n "$name" addr add "10.211.0.$number/24" dev eth0
     ip -n "$name" link set eth0 up
     ip -n "$name" route add default via $bridge
+}
+
+ignite() {
+    directory=$1 name=$2 file=$3
+    mkdir -p "$directory/tools"
+    printf '#!/bin/sh\nexit 0\n' >"$directory/tools/setfiles"
+    chmod 755 "$directory/tools/setfiles"
+    for stage in fetch files; do
+        nsenter --net="/run/netns/$name" env PATH="$directory/tools:$PATH" IGNITION_CONFIG_FILE="$file" \
+            timeout 120 $ignition --platform=file --stage=$stage --root="$directory/root" \
+            --config-cache="$directory/ignition.json" --neednet="$directory/neednet" --log-to-stdout
+    done
 }
 
 on() {

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::HostsError;
 use super::host::{Host, SHARED_SETTINGS, script};
 use super::plane::{ControlPlane, write};
 use super::shell::{output, until};
+use super::{HostsError, ignited};
 use crate::assets;
 
 /// How long a node may need to be ready, and a pod to run, on a machine that is busy.
-const PATIENCE: Duration = Duration::from_mins(4);
+pub(super) const PATIENCE: Duration = Duration::from_mins(4);
 
 /// What is run, and where.
 #[derive(Clone, Debug)]
@@ -24,8 +24,10 @@ pub struct Journey {
     pub agent: PathBuf,
     /// Where the root of all hosts is kept between runs.
     pub cache: PathBuf,
-    /// How many hosts there are at once.
+    /// How many hosts join by `hcp-agent`.
     pub hosts: u8,
+    /// How many hosts know nothing but their pool's user-data.
+    pub ignited: u8,
     /// After how many seconds of a join the power fails; for the first host, then the second, and so on.
     pub cuts: Vec<f64>,
 }
@@ -60,24 +62,27 @@ pub fn run(journey: &Journey, tell: &(dyn Fn(&str) + Sync)) -> Result<(), HostsE
     let work = work.map_err(|source| HostsError::File { path: "a temporary directory".into(), source })?;
     tell("making the root of all hosts, where it is missing");
     output(&mut script("base", &[&journey.cache.to_string_lossy()]))?;
+    if journey.ignited > 0 {
+        output(&mut script("image", &[&journey.cache.to_string_lossy()]))?;
+    }
     let shared = work.path().join("shared");
     std::fs::create_dir(&shared).map_err(|source| HostsError::File { path: shared.clone(), source })?;
-    for (from, name) in [(&journey.agent, "hcp-agent"), (&assets::binary("kubelet")?, "kubelet")] {
-        let to = shared.join(name);
-        std::fs::copy(from, &to).map_err(|source| HostsError::File { path: to.clone(), source })?;
-    }
+    copy(&journey.agent, &shared.join("hcp-agent"))?;
     image(&shared)?;
-    let plane = ControlPlane::start(&journey.hcp, work.path())?;
+    let artifacts = work.path().join("artifacts");
+    copy(&journey.agent, &artifacts.join("any/amd64/usr/local/bin/hcp-agent"))?;
+    copy(&assets::binary("kubelet")?, &artifacts.join("1.36.3/amd64/usr/local/bin/kubelet"))?;
+    let plane = ControlPlane::start(&journey.hcp, work.path(), &artifacts)?;
     let admin = shared.join("admin.kubeconfig");
     std::fs::copy(plane.guest_kubeconfig(), &admin).map_err(|source| HostsError::File { path: admin, source })?;
     tell("the hosted cluster answers");
     let outcome = std::thread::scope(|scope| {
-        let hosts: Vec<_> = (1..=journey.hosts)
-            .map(|number| {
-                let (plane, shared, work) = (&plane, shared.as_path(), work.path());
-                scope.spawn(move || one_host(journey, plane, work, shared, number + 10, tell))
-            })
-            .collect();
+        let (plane, shared, work) = (&plane, shared.as_path(), work.path());
+        let joined = (1..=journey.hosts)
+            .map(|number| scope.spawn(move || one_host(journey, plane, work, shared, number + 10, tell)));
+        let ignited = (1..=journey.ignited)
+            .map(|number| scope.spawn(move || ignited::one_host(journey, plane, work, shared, number + 100, tell)));
+        let hosts: Vec<_> = joined.chain(ignited).collect();
         hosts.into_iter().try_for_each(|host| {
             host.join().unwrap_or_else(|_| Err(HostsError::Wrong("a host's thread panicked".to_owned())))
         })
@@ -95,7 +100,8 @@ fn one_host(
     number: u8,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<(), HostsError> {
-    let host = Host::boot(&journey.cache, work, shared, number)?;
+    let host = Host::make(&journey.cache.join("base"), work, shared, number)?;
+    host.power_on()?;
     let say = |words: &str| tell(&format!("{}: {words}", host.name));
     let user_data = plane.user_data(&host.name, host.number)?;
     write(&shared.join(format!("{}.ign", host.name)), &user_data)?;
@@ -106,7 +112,7 @@ fn one_host(
     let begin = Instant::now();
     let log = work.join(format!("join-{}.log", host.name));
     let file = format!("/opt/shared/{}.ign", host.name);
-    let line = ["/opt/shared/hcp-agent", "join", "--user-data", &file, "--kubelet", "/opt/shared/kubelet"];
+    let line = ["/opt/shared/hcp-agent", "join", "--user-data", &file];
     let mut joining = host.start(&line, &log)?;
     let cut = journey.cuts.get(usize::from(number) - 11).copied();
     if let Some(seconds) = cut {
@@ -125,15 +131,7 @@ fn one_host(
     let _ = joining.wait();
     say(&format!("Ready without a taint {} s after the join began", begin.elapsed().as_secs()));
 
-    host.run(&["ctr", "-n", "k8s.io", "images", "import", "/opt/shared/image.tar"])?;
-    plane.apply_to_guest(&pod(&host.name))?;
-    wait_for_pod(plane, &host.name, 0)?;
-    say("runs a pod");
-    host.cut()?;
-    host.power_on()?;
-    let begin = Instant::now();
-    wait_for_pod(plane, &host.name, 1)?;
-    say(&format!("the pod runs again {} s after the power came back", begin.elapsed().as_secs()));
+    runs_a_pod(plane, &host, &host.name, &say)?;
 
     let words = host.run(&["/opt/shared/hcp-agent", "leave", "--kubeconfig", "/opt/shared/admin.kubeconfig"]);
     words.map_err(|error| HostsError::Wrong(format!("{} did not leave: {error}", host.name)))?;
@@ -142,7 +140,7 @@ fn one_host(
     }
     let after = host.snapshot()?;
     let mut changed = difference(&before, &after);
-    if journey.hosts > 1 {
+    if journey.hosts + journey.ignited > 1 {
         // These belong to the kernel that all hosts here share; with one host they are compared.
         changed.retain(|line| {
             !SHARED_SETTINGS.iter().any(|setting| line.get(2..).is_some_and(|line| line.starts_with(setting)))
@@ -152,6 +150,20 @@ fn one_host(
         return Err(HostsError::Wrong(format!("{} is not as it was:\n{}", host.name, changed.join("\n"))));
     }
     say(&format!("left, and nothing of {} things is different from before", before.lines().count()));
+    Ok(())
+}
+
+/// A node runs a pod, which outlives a power cut.
+pub(super) fn runs_a_pod(plane: &ControlPlane, host: &Host, node: &str, say: &dyn Fn(&str)) -> Result<(), HostsError> {
+    host.run(&["ctr", "-n", "k8s.io", "images", "import", "/opt/shared/image.tar"])?;
+    plane.apply_to_guest(&pod(node))?;
+    wait_for_pod(plane, node, 0)?;
+    say("runs a pod");
+    host.cut()?;
+    host.power_on()?;
+    let begin = Instant::now();
+    wait_for_pod(plane, node, 1)?;
+    say(&format!("the pod runs again {} s after the power came back", begin.elapsed().as_secs()));
     Ok(())
 }
 
@@ -173,7 +185,7 @@ fn last_line(log: &Path) -> String {
     text.lines().last().unwrap_or("nothing was said").to_owned()
 }
 
-fn ready_without_taint(node: &Value) -> Result<(), String> {
+pub(super) fn ready_without_taint(node: &Value) -> Result<(), String> {
     let conditions = node.pointer("/status/conditions").and_then(Value::as_array);
     let ready = conditions.into_iter().flatten().find(|condition| condition["type"] == "Ready");
     let ready = ready.ok_or("the node has no condition yet")?;
@@ -186,11 +198,11 @@ fn ready_without_taint(node: &Value) -> Result<(), String> {
     }
 }
 
-fn pod(host: &str) -> Value {
+fn pod(node: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "List", "items": [{
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("web-{host}"), "namespace": "default"},
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": format!("web-{node}"), "namespace": "default"},
         "spec": {
-            "nodeSelector": {"kubernetes.io/hostname": host},
+            "nodeSelector": {"kubernetes.io/hostname": node},
             "terminationGracePeriodSeconds": 1,
             "containers": [{
                 "name": "web", "image": "registry.test/pause:1", "imagePullPolicy": "Never",
@@ -202,16 +214,22 @@ fn pod(host: &str) -> Value {
     }]})
 }
 
-/// Waits until the pod of a host is ready and has been started again so many times.
-fn wait_for_pod(plane: &ControlPlane, host: &str, restarts: u64) -> Result<(), HostsError> {
-    until(&format!("the pod of {host}"), PATIENCE, || {
-        let name = format!("web-{host}");
+/// Waits until the pod of a node is ready and has been started again so many times.
+fn wait_for_pod(plane: &ControlPlane, node: &str, restarts: u64) -> Result<(), HostsError> {
+    until(&format!("the pod of {node}"), PATIENCE, || {
+        let name = format!("web-{node}");
         let text = plane.guest(&["get", "pod", &name, "-o", "json"]).map_err(|error| error.to_string())?;
         let pod: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
         let state = &pod["status"]["containerStatuses"][0];
         let is_well = state["ready"] == true && state["restartCount"].as_u64().unwrap_or_default() >= restarts;
         if is_well { Ok(()) } else { Err(pod["status"].to_string()) }
     })
+}
+
+/// Copies a program, with the directories above it.
+fn copy(from: &Path, to: &Path) -> Result<(), HostsError> {
+    let copied = std::fs::create_dir_all(to.parent().unwrap_or(to)).and_then(|()| std::fs::copy(from, to));
+    copied.map(drop).map_err(|source| HostsError::File { path: to.to_owned(), source })
 }
 
 /// An image made by hand: one static busybox, which is also what holds a pod's namespaces.

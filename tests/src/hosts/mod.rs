@@ -4,6 +4,7 @@
 //! Needs root, systemd-nspawn, debootstrap and the stock binaries. All traffic stays in network namespaces.
 
 mod host;
+mod ignited;
 mod journey;
 mod plane;
 mod shell;

@@ -32,14 +32,15 @@ pub(super) struct ControlPlane {
 
 impl ControlPlane {
     /// Starts it and waits for its hosted cluster.
-    pub(super) fn start(hcp: &Path, work: &Path) -> Result<Self, HostsError> {
+    pub(super) fn start(hcp: &Path, work: &Path, artifacts: &Path) -> Result<Self, HostsError> {
         output(&mut script("clean", &[]))?;
         output(&mut script("network", &[]))?;
         let data = work.join("data");
         let net = format!("--net=/run/netns/{NAMESPACE}");
         let listen = format!("{ADDRESS}:6443");
         let mut arguments = vec![net.into(), hcp.into(), "up".into(), "--data-dir".into(), data.clone().into()];
-        arguments.extend(["--listen", &listen, "--server-name", ADDRESS].map(Into::into));
+        arguments.extend(["--listen", &listen, "--server-name", ADDRESS, "--artifacts"].map(Into::into));
+        arguments.push(artifacts.into());
         let process = Process::start("hcp", Path::new("nsenter"), arguments, work)?;
         let plane = Self {
             management: data.join("admin.kubeconfig"),
