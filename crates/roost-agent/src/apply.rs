@@ -9,7 +9,7 @@ use crate::digest;
 use crate::host::{Host, StepError};
 use crate::intent::{Contents, Intent};
 use crate::journal::Journal;
-use crate::root::{Owner, Root};
+use crate::root::Owner;
 use crate::step::{Before, Step};
 use crate::system::System;
 
@@ -59,7 +59,8 @@ pub fn apply<S: System>(
     let mut reload = false;
     let mut restart = false;
     for intent in intents {
-        let intent = &located(&host.root, intent);
+        let (intent, asked) = located(host, intent);
+        let (intent, asked) = (&intent, Some(asked.as_str()));
         if reload && matches!(intent.step, Step::Enable { .. } | Step::Start { .. }) {
             host.system
                 .reload_units()
@@ -67,10 +68,10 @@ pub fn apply<S: System>(
             reload = false;
         }
         let did = match &intent.step {
-            Step::File { .. } => apply_file(host, intent, fetch)?,
+            Step::File { .. } => apply_file(host, intent, asked, fetch)?,
             // A unit that runs already has read other files.
             Step::Start { unit } if restart => {
-                let did = host.perform(&intent.step, None)?;
+                let did = host.perform(&intent.step, asked, None)?;
                 if !did {
                     let step = intent.step.to_string();
                     host.system.restart(unit).map_err(|source| StepError::System { step, source })?;
@@ -81,7 +82,7 @@ pub fn apply<S: System>(
                 if let Step::Directory { path, .. } | Step::Link { path, .. } = step {
                     make_parents(host, path)?;
                 }
-                host.perform(step, None)?
+                host.perform(step, asked, None)?
             }
         };
         if did {
@@ -98,22 +99,30 @@ pub fn apply<S: System>(
     Ok(changed)
 }
 
-/// The same intent at the real path of what it changes.
-fn located(root: &Root, intent: &Intent) -> Intent {
+/// The same intent at the real path of what it changes, and the subject that was asked for. An intent that was begun
+/// before stays where it was then.
+fn located<S: System>(host: &Host<S>, intent: &Intent) -> (Intent, String) {
     let mut intent = intent.clone();
+    let asked = intent.step.subject();
     let appends = matches!(intent.contents, Contents::Appended(_));
+    let earlier = host.journal.asked(&intent.step).and_then(Step::path).map(str::to_owned);
     if let Step::Claim { path }
     | Step::Keep { path }
     | Step::Directory { path, .. }
     | Step::File { path, .. }
     | Step::Link { path, .. } = &mut intent.step
     {
-        *path = root.real(path, appends);
+        *path = earlier.unwrap_or_else(|| host.root.real(path, appends));
     }
-    intent
+    (intent, asked)
 }
 
-fn apply_file<S: System>(host: &mut Host<S>, intent: &Intent, fetch: &mut dyn Fetch) -> Result<bool, ApplyError> {
+fn apply_file<S: System>(
+    host: &mut Host<S>,
+    intent: &Intent,
+    asked: Option<&str>,
+    fetch: &mut dyn Fetch,
+) -> Result<bool, ApplyError> {
     let Step::File { path, mode, owner, .. } = &intent.step else { return Ok(false) };
     let unreadable = |source| ApplyError::Contents { path: path.clone(), source };
     make_parents(host, path)?;
@@ -133,7 +142,7 @@ fn apply_file<S: System>(host: &mut Host<S>, intent: &Intent, fetch: &mut dyn Fe
     let digest = material.open().and_then(|mut contents| digest::of(&mut contents)).map_err(unreadable)?;
     let step = Step::File { path: path.clone(), digest, mode: *mode, owner: *owner };
     let mut contents = material.open().map_err(unreadable)?;
-    Ok(host.perform(&step, Some(&mut contents))?)
+    Ok(host.perform(&step, asked, Some(&mut contents))?)
 }
 
 /// Contents that can be read twice: once for their digest, once to be written.
@@ -179,7 +188,7 @@ fn make_parents<S: System>(host: &mut Host<S>, path: &str) -> Result<(), StepErr
         .collect();
     missing.reverse();
     for path in missing {
-        host.perform(&Step::Directory { path, mode: 0o755, owner: Owner::own() }, None)?;
+        host.perform(&Step::Directory { path, mode: 0o755, owner: Owner::own() }, None, None)?;
     }
     Ok(())
 }

@@ -51,8 +51,14 @@ pub struct Host<S> {
 }
 
 impl<S: System> Host<S> {
-    /// Does a step and writes it down. Says whether anything changed.
-    pub fn perform(&mut self, step: &Step, contents: Option<&mut dyn Read>) -> Result<bool, StepError> {
+    /// Does a step and writes it down, with the subject that was asked for where that is another one. Says whether
+    /// anything changed.
+    pub fn perform(
+        &mut self,
+        step: &Step,
+        asked: Option<&str>,
+        contents: Option<&mut dyn Read>,
+    ) -> Result<bool, StepError> {
         let known = self.journal.find(step).cloned();
         let is_directory = |step: &Step| matches!(step, Step::Directory { .. });
         // A file may become a link and the other way round; a directory has things in it.
@@ -63,7 +69,7 @@ impl<S: System> Host<S> {
             Some(entry) if entry.step == *step && entry.done && self.holds(step) => return Ok(false),
             Some(mut entry) => {
                 if entry.step != *step {
-                    self.journal.begin(entry.number, step.clone(), entry.before.clone())?;
+                    self.journal.begin(entry.number, step.clone(), entry.before.clone(), None)?;
                     entry.done = false;
                 }
                 entry
@@ -71,8 +77,9 @@ impl<S: System> Host<S> {
             None => {
                 let number = self.journal.next_number();
                 let before = self.observe(step, number)?;
-                self.journal.begin(number, step.clone(), before.clone())?;
-                Entry { number, step: step.clone(), before, done: false, added: Vec::new() }
+                let asked = asked.map(str::to_owned);
+                self.journal.begin(number, step.clone(), before.clone(), asked.clone())?;
+                Entry { number, step: step.clone(), before, done: false, added: Vec::new(), asked }
             }
         };
         let added = self.act(step, &entry.before, contents)?;

@@ -40,9 +40,20 @@ pub enum JournalError {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Line {
-    Begin { number: u64, step: Step, before: Before },
-    Done { number: u64, added: Vec<String> },
-    Undone { number: u64 },
+    Begin {
+        number: u64,
+        step: Step,
+        before: Before,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        asked: Option<String>,
+    },
+    Done {
+        number: u64,
+        added: Vec<String>,
+    },
+    Undone {
+        number: u64,
+    },
 }
 
 /// A step that was begun and not undone.
@@ -58,6 +69,8 @@ pub struct Entry {
     pub done: bool,
     /// Packages that came with it.
     pub added: Vec<String>,
+    /// The subject of what was asked for, where links led elsewhere.
+    pub asked: Option<String>,
 }
 
 /// The journal.
@@ -130,11 +143,11 @@ impl Journal {
 
     fn take(&mut self, line: Line) {
         match line {
-            Line::Begin { number, step, before } => {
+            Line::Begin { number, step, before, asked } => {
                 self.next = self.next.max(number + 1);
                 match self.entries.iter_mut().find(|entry| entry.number == number) {
                     Some(entry) => (entry.step, entry.done) = (step, false),
-                    None => self.entries.push(Entry { number, step, before, done: false, added: Vec::new() }),
+                    None => self.entries.push(Entry { number, step, before, done: false, added: Vec::new(), asked }),
                 }
             }
             Line::Done { number, added } => {
@@ -176,6 +189,13 @@ impl Journal {
         self.entries.iter().find(|entry| entry.step.subject() == subject)
     }
 
+    /// The step that was asked for in the same words before, wherever links led it then. They may lead elsewhere by now:
+    /// that step may have replaced one of them.
+    pub(crate) fn asked(&self, step: &Step) -> Option<&Step> {
+        let subject = step.subject();
+        self.entries.iter().find(|entry| entry.asked.as_ref() == Some(&subject)).map(|entry| &entry.step)
+    }
+
     /// The number of the next new step.
     pub(crate) fn next_number(&self) -> u64 {
         self.next
@@ -187,8 +207,14 @@ impl Journal {
     }
 
     /// Writes down that a step begins. After this, it can be undone.
-    pub(crate) fn begin(&mut self, number: u64, step: Step, before: Before) -> Result<(), JournalError> {
-        self.append(Line::Begin { number, step, before })
+    pub(crate) fn begin(
+        &mut self,
+        number: u64,
+        step: Step,
+        before: Before,
+        asked: Option<String>,
+    ) -> Result<(), JournalError> {
+        self.append(Line::Begin { number, step, before, asked })
     }
 
     /// Writes down that a step came to its end.

@@ -109,6 +109,18 @@ impl Step {
         )
     }
 
+    /// The path that it changes, if it changes one.
+    pub fn path(&self) -> Option<&str> {
+        match self {
+            Self::Claim { path }
+            | Self::Keep { path }
+            | Self::Directory { path, .. }
+            | Self::File { path, .. }
+            | Self::Link { path, .. } => Some(path),
+            _ => None,
+        }
+    }
+
     /// What it changes. Two steps with the same subject follow each other; the first one knows what was before.
     pub fn subject(&self) -> String {
         match self {
