@@ -22,6 +22,10 @@ pub(crate) enum Command {
     Join(Join),
     /// Says how this host stands.
     Status(Status),
+    /// Keeps this node as its pool wants it; the host's service manager runs it.
+    Serve(Change),
+    /// Brings this node to the configuration that its pool wants now, also after that failed.
+    Upgrade(Change),
     /// Takes this host out of its cluster and puts it back as it was.
     Leave(Leave),
 }
@@ -52,6 +56,14 @@ pub(crate) struct Join {
     pub(crate) payload_timeout: u64,
     /// How many seconds the node may need to be ready.
     #[arg(long, value_name = "SECONDS", default_value_t = 600)]
+    pub(crate) ready_timeout: u64,
+}
+
+/// How a node is changed in place.
+#[derive(Debug, Args)]
+pub(crate) struct Change {
+    /// How many seconds the node may need to be ready again, before it is put back.
+    #[arg(long, value_name = "SECONDS", default_value_t = 180)]
     pub(crate) ready_timeout: u64,
 }
 

@@ -65,6 +65,22 @@ impl Cluster {
         })
     }
 
+    /// The cluster of a node whose kubelet has its certificate.
+    pub fn of_node(root: &Root) -> Result<Self, ClusterError> {
+        let text = std::fs::read(root.at(paths::KUBECONFIG)).map_err(|_| ClusterError::NoCredential)?;
+        let value = roost_object::yaml::read(&text).map_err(|_| ClusterError::NoCredential)?.value;
+        let path = format!("{}/kubelet-client-current.pem", paths::KUBELET_CERTIFICATES);
+        let pem = std::fs::read(root.at(&path)).map_err(|_| ClusterError::NoCredential)?;
+        let field = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).ok_or(ClusterError::NoCredential);
+        let authority = field("/clusters/0/cluster/certificate-authority-data")?;
+        let authority = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, authority);
+        Ok(Self {
+            server: Address::parse(field("/clusters/0/cluster/server")?)?,
+            trust: Trust::from_pem(&authority.map_err(|_| ClusterError::NoCredential)?)?,
+            credential: Credential::Certificate(Identity::from_pem(&pem, &pem)?),
+        })
+    }
+
     /// The cluster with somebody's kubeconfig, whose certificates are inside it.
     pub fn from_kubeconfig(text: &[u8]) -> Result<Self, ClusterError> {
         use base64::Engine as _;
@@ -116,6 +132,13 @@ impl Cluster {
     /// The Node object.
     pub fn node(&self, name: &str) -> Result<Value, ClusterError> {
         self.ask("GET", &format!("/api/v1/nodes/{name}"), None)
+    }
+
+    /// Sets annotations of the Node; null takes one away.
+    pub fn annotate_node(&self, name: &str, annotations: &Value) -> Result<(), ClusterError> {
+        let patch = json!({"metadata": {"annotations": annotations}});
+        let kind = "application/merge-patch+json";
+        self.ask("PATCH", &format!("/api/v1/nodes/{name}"), Some(&(kind, patch))).map(drop)
     }
 
     /// Keeps new pods away, or no longer.

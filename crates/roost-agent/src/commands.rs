@@ -8,20 +8,29 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use roost_agent::change;
 use roost_agent::collect::{self, Target as Reach};
+use roost_agent::host::Host;
 use roost_agent::https::Address;
 use roost_agent::ignition_client::Target;
 use roost_agent::inventory::Purpose;
 use roost_agent::join::{self as joining, Leaving, Patience};
-use roost_agent::kept::JoinRequest;
+use roost_agent::journal::Journal;
+use roost_agent::kept::{Artifacts, JoinRequest};
+use roost_agent::linux::Linux;
+use roost_agent::node_plane::NodePlane;
 use roost_agent::preflight::{self, Expectations};
 use roost_agent::root::Root;
 use roost_agent::status;
 
-use crate::arguments::{Join, Leave, Output, Preflight, Source, Status};
+use crate::arguments::{Change, Join, Leave, Output, Preflight, Source, Status};
 
 /// The exit code that says: the checks ran, and a join cannot go on.
 const CANNOT_JOIN: u8 = 2;
+/// How often the Node is looked at: a change waits for pods to leave, which takes longer.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
+/// Who holds it changes this node.
+const LOCK: &str = "/run/hcp-agent.lock";
 
 /// Why arguments make no sense together.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +39,8 @@ enum ArgumentsError {
     NoSource,
     #[error("--endpoint needs --token or --token-file")]
     NoToken,
+    #[error("this host is no node that is changed in place; run `hcp-agent join` with its pool's user-data")]
+    NotANode,
     #[error("cannot read {}", path.display())]
     File { path: std::path::PathBuf, source: std::io::Error },
 }
@@ -102,6 +113,54 @@ pub(crate) fn join(arguments: &Join) -> Outcome {
     };
     println!("node/{name}");
     Ok(ExitCode::SUCCESS)
+}
+
+/// Looks at the Node again and again, and does what it asks for. Ends after a change, because that may have brought
+/// another program; whoever runs it starts it again.
+pub(crate) fn serve(arguments: &Change) -> Outcome {
+    let mut said = String::new();
+    loop {
+        let words = match changed(arguments, false) {
+            Ok(change::Outcome::Settled) => String::new(),
+            Ok(change::Outcome::Changed(hash)) => {
+                say(&format!("this node has the configuration {hash} now"));
+                return Ok(ExitCode::SUCCESS);
+            }
+            Ok(change::Outcome::TakenBack { to, reason }) => format!("{to} was taken back: {reason}"),
+            Err(error) => roost_agent::words::with_causes(error.as_ref()),
+        };
+        if words != said && !words.is_empty() {
+            say(&words);
+        }
+        said = words;
+        std::thread::sleep(BETWEEN_LOOKS);
+    }
+}
+
+/// Does at once what the service would do, and insists.
+pub(crate) fn upgrade(arguments: &Change) -> Outcome {
+    match changed(arguments, true)? {
+        change::Outcome::Settled => say("this node has the configuration that it is to have"),
+        change::Outcome::Changed(hash) => say(&format!("this node has the configuration {hash} now")),
+        change::Outcome::TakenBack { to, reason } => {
+            say(&format!("{to} was taken back: {reason}"));
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn changed(arguments: &Change, insists: bool) -> Result<change::Outcome, Box<dyn Error>> {
+    let root = host();
+    // The service and a person must not work on the same journal.
+    let lock = std::fs::File::create(LOCK)?;
+    rustix::fs::flock(&lock, rustix::fs::FlockOperation::LockExclusive)?;
+    let mut plane = NodePlane::read(&root).ok_or(ArgumentsError::NotANode)?;
+    let mut artifacts = Artifacts { root: &root, trust: plane.trust()? };
+    let journal = Journal::open_or_begin(&root)?;
+    let mut node = Host { root: root.clone(), system: Linux, journal };
+    let patience = Duration::from_secs(arguments.ready_timeout);
+    Ok(change::pass(&mut node, &mut plane, &mut artifacts, patience, insists, &mut say)?)
 }
 
 /// Says how the host stands.

@@ -179,6 +179,10 @@ pub fn intents(root: &Root, materials: &Materials<'_>) -> Result<Vec<Intent>, In
     let linked = linked_plugins(root, payload, materials.software);
     list.extend(linked.clone());
     list.extend(storage(root, payload, linked.is_some())?);
+    let is_elsewhere = materials.agent != paths::AGENT_BINARY && payload.file(paths::AGENT_BINARY).is_none();
+    if is_elsewhere && payload.unit(paths::AGENT_UNIT).is_some() {
+        list.push(file(paths::AGENT_BINARY, Contents::Local(materials.agent.into()), 0o755));
+    }
     if let Some(kubelet) = materials.kubelet {
         list.push(file(KUBELET_BINARY, Contents::Local(kubelet.to_owned()), 0o755));
     }
@@ -188,6 +192,29 @@ pub fn intents(root: &Root, materials: &Materials<'_>) -> Result<Vec<Intent>, In
         list.extend(unit.enabled().map(|enabled| plain(Step::Enable { unit: unit.name().to_owned(), enabled })));
     }
     list.extend(starts(payload, &units));
+    Ok(list)
+}
+
+/// The steps that bring another payload onto a host that is a node already. Its own service is not among those that are
+/// started again: it is what does this.
+pub fn changes(root: &Root, payload: &Config) -> Result<Vec<Intent>, IntentError> {
+    if payload.needs_first_boot() {
+        return Err(IntentError::NeedsFirstBoot);
+    }
+    let plain = |step| Intent { step, contents: Contents::None };
+    let plugins_are_linked = root.look(paths::CNI_BINARIES).is_some_and(|found| found.is_symlink());
+    let mut list = storage(root, payload, plugins_are_linked)?;
+    list.extend(unit_files(payload)?);
+    list.extend(kernel(payload)?);
+    for unit in payload.units().filter(|unit| !unit.is_masked()) {
+        list.extend(unit.enabled().map(|enabled| plain(Step::Enable { unit: unit.name().to_owned(), enabled })));
+    }
+    let mut starts = starts(payload, &units_of(payload));
+    starts.retain(|intent| match &intent.step {
+        Step::Start { unit } => unit != paths::AGENT_UNIT,
+        step => *step != Step::Containers,
+    });
+    list.extend(starts);
     Ok(list)
 }
 

@@ -65,6 +65,9 @@ pub enum JoinError {
     /// The host has not joined.
     #[error("this host has not joined a cluster")]
     NotJoined,
+    /// The host was made a node before its first boot.
+    #[error("this host was booted with a pool's user-data and was nothing before; install it anew instead")]
+    Booted,
     /// All is done on this host, and yet the node is not ready.
     #[error(
         "everything is installed, but the node {node} is not ready after {seconds} s: {reason}\nhint: the kubelet goes on trying; `hcp-agent status` and `journalctl -u kubelet` tell more"
@@ -272,7 +275,11 @@ pub struct Leaving<'a> {
 /// Leaves the cluster and puts the host back. What could not be done in the cluster is said, and does not stop it.
 pub fn leave(root: &Root, leaving: &Leaving<'_>, tell: &mut dyn FnMut(&str)) -> Result<Vec<String>, JoinError> {
     let journal = Journal::open(root)?.ok_or(JoinError::NotJoined)?;
-    let joining = Kept::new(root).payload().and_then(|payload| Joining::read(&payload).ok());
+    let kept = Kept::new(root);
+    if kept.request().is_none() && !journal.entries().is_empty() {
+        return Err(JoinError::Booted);
+    }
+    let joining = kept.payload().and_then(|payload| Joining::read(&payload).ok());
     if let Some(joining) = &joining {
         leave_cluster(root, joining, leaving, tell);
     }

@@ -35,6 +35,17 @@ pub struct JoinRequest {
     pub kubelet: Option<PathBuf>,
 }
 
+/// A change of a node in place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The hash of the configuration that it leads to.
+    pub to: String,
+    /// The number of the first step of the journal that belongs to it.
+    pub first_step: u64,
+    /// Why it was taken back, if it was.
+    pub failed: Option<String>,
+}
+
 /// What is kept.
 #[derive(Debug)]
 pub struct Kept<'a> {
@@ -74,6 +85,26 @@ impl<'a> Kept<'a> {
     /// Whether a join was cut off.
     pub fn is_joining(&self) -> bool {
         self.root.exists(JOINING)
+    }
+
+    /// Keeps what a node gets from now on.
+    pub fn keep_payload(&self, payload: &Config) -> io::Result<()> {
+        self.write("payload.json", &payload.to_bytes())
+    }
+
+    /// Keeps that a change has begun, or how it ended where that is not told yet.
+    pub fn keep_change(&self, change: &Change) -> io::Result<()> {
+        self.write("change.json", &serde_json::to_vec(change).map_err(io::Error::other)?)
+    }
+
+    /// A change that has not come to its end.
+    pub fn change(&self) -> Option<Change> {
+        serde_json::from_slice(&self.read("change.json")?).ok()
+    }
+
+    /// The change came to its end.
+    pub fn end_change(&self) -> io::Result<()> {
+        self.root.remove(&Self::path("change.json"))
     }
 
     /// How the host joined.

@@ -4,6 +4,9 @@
 //! [`system::System`], so that all of it runs on a temporary directory, too.
 
 pub mod apply;
+pub mod change;
+#[cfg(test)]
+mod change_tests;
 pub mod cluster;
 pub mod collect;
 mod containers;
@@ -21,6 +24,7 @@ pub mod kept;
 pub mod linux;
 mod network;
 pub mod node_name;
+pub mod node_plane;
 pub mod os_release;
 pub mod preflight;
 pub mod root;

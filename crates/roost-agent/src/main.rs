@@ -14,6 +14,8 @@ fn main() -> ExitCode {
         Command::Preflight(arguments) => commands::preflight(&arguments),
         Command::Join(arguments) => commands::join(&arguments),
         Command::Status(arguments) => commands::status(&arguments),
+        Command::Serve(arguments) => commands::serve(&arguments),
+        Command::Upgrade(arguments) => commands::upgrade(&arguments),
         Command::Leave(arguments) => commands::leave(&arguments),
     };
     result.unwrap_or_else(|error| {

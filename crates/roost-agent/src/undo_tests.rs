@@ -21,21 +21,21 @@ use crate::system::{System, SystemError, UnitState};
 
 /// Everything about a host that is no file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct State {
-    packages: BTreeSet<String>,
-    enabled: BTreeSet<String>,
-    active: BTreeSet<String>,
-    modules: BTreeSet<String>,
-    settings: BTreeMap<String, String>,
-    interfaces: BTreeSet<String>,
-    containers: u32,
+pub(crate) struct State {
+    pub(crate) packages: BTreeSet<String>,
+    pub(crate) enabled: BTreeSet<String>,
+    pub(crate) active: BTreeSet<String>,
+    pub(crate) modules: BTreeSet<String>,
+    pub(crate) settings: BTreeMap<String, String>,
+    pub(crate) interfaces: BTreeSet<String>,
+    pub(crate) containers: u32,
 }
 
 /// A host in memory, whose power fails together with that of its files.
 #[derive(Clone, Debug)]
-struct Pretended {
-    root: Root,
-    state: Rc<RefCell<State>>,
+pub(crate) struct Pretended {
+    pub(crate) root: Root,
+    pub(crate) state: Rc<RefCell<State>>,
 }
 
 impl Pretended {
@@ -154,7 +154,7 @@ impl System for Pretended {
     }
 }
 
-struct NoFetch;
+pub(crate) struct NoFetch;
 
 impl Fetch for NoFetch {
     fn fetch(&mut self, url: &str, _: Option<&str>, _: bool) -> Result<PathBuf, FetchError> {
@@ -255,7 +255,7 @@ fn build(root: &Path, things: &[(String, Thing)]) {
 }
 
 /// Everything about every file; the times of directories change with what is in them.
-fn snapshot(root: &Path) -> BTreeMap<String, String> {
+pub(crate) fn snapshot(root: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
     let mut waiting = vec![root.to_owned()];
     while let Some(directory) = waiting.pop() {
@@ -316,7 +316,7 @@ impl World {
     }
 }
 
-const PLENTY: u64 = 1 << 40;
+pub(crate) const PLENTY: u64 = 1 << 40;
 
 fn state() -> impl Strategy<Value = State> {
     let names = |pattern: &'static str| proptest::collection::btree_set(pattern, 0..3);

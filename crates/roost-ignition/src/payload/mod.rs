@@ -19,9 +19,10 @@ use crate::version::SpecVersion;
 pub use labels::{is_registered_by_kubelet, left_for_controllers, registered_by_kubelet};
 pub use manifests::{ManifestError, Manifests};
 pub use pool::{
-    Artifact, CgroupDriver, Endpoint, Kubelet, Mirror, Node, Pool, Proxy, Runtime, Taint, TaintEffect, UserConfig,
+    Artifact, CgroupDriver, Endpoint, IgnitionServer, Kubelet, Mirror, Node, Pool, Proxy, Runtime, Taint, TaintEffect,
+    UserConfig,
 };
-pub use reading::{Bootstrap, Joining, ReadPayloadError};
+pub use reading::{Bootstrap, Joining, ReadPayloadError, config_hash};
 pub use rendered::{Rendered, Written};
 
 /// The version that payloads are written in, unless a user's config needs a later one: the one that upstream serves.
@@ -60,6 +61,7 @@ pub fn render(pool: &Pool) -> Result<Rendered, RenderError> {
     kubelet::put(pool, &manifests, &mut base)?;
     runtime::put(pool, &manifests, &mut base)?;
     system::put(pool, &mut base);
+    base.put_file(paths::CONFIG_HASH, 0o644, format!("{}\n", crate::hash::of_pool(pool)?).as_bytes());
     let mut merged = base;
     for user in manifests.configs() {
         merged = merged.merge(user.clone());

@@ -12,6 +12,8 @@ pub const CA: &str = "/etc/kubernetes/ca.crt";
 pub const KUBELET_CLIENT_CA: &str = "/etc/kubernetes/kubelet-ca.crt";
 /// What the kubelet's unit is told about this node: name, labels, provider ID.
 pub const KUBELET_ENV: &str = "/etc/kubernetes/kubelet-env";
+/// The content hash of the configuration that the node has.
+pub const CONFIG_HASH: &str = "/etc/kubernetes/config-hash";
 /// Static pods.
 pub const STATIC_PODS: &str = "/etc/kubernetes/manifests";
 /// The kubeconfig that the kubelet writes when it has a certificate.
@@ -26,6 +28,10 @@ pub const KUBELET_UNIT: &str = "kubelet.service";
 pub const KUBELET_BINARY: &str = "/usr/local/bin/kubelet";
 /// The agent, where it is fetched as an artifact.
 pub const AGENT_BINARY: &str = "/usr/local/bin/hcp-agent";
+/// What the agent's service is told: where configurations come from.
+pub const AGENT_CONFIG: &str = "/etc/kubernetes/agent.json";
+/// The agent's service.
+pub const AGENT_UNIT: &str = "hcp-agent.service";
 /// Modules that are loaded at boot.
 pub const MODULES: &str = "/etc/modules-load.d/99-kubernetes.conf";
 /// Kernel settings.
@@ -51,4 +57,4 @@ pub const TRUST_BUNDLE_DEBIAN: &str = "/usr/local/share/ca-certificates/user-ca-
 
 /// What no user's configuration may write: with any of these changed, a host could join as another.
 pub const RESERVED: &[&str] =
-    &[BOOTSTRAP_KUBECONFIG, KUBECONFIG, CA, KUBELET_CLIENT_CA, KUBELET_ENV, KUBELET_CERTIFICATES];
+    &[BOOTSTRAP_KUBECONFIG, KUBECONFIG, CA, KUBELET_CLIENT_CA, KUBELET_ENV, KUBELET_CERTIFICATES, CONFIG_HASH];

@@ -65,6 +65,30 @@ pub struct Pool {
     pub artifacts: Vec<Artifact>,
     /// Whose certificate the source of the artifacts shows, in PEM; empty for those that the host trusts already.
     pub artifact_trust: String,
+    /// Where nodes that have joined fetch later configurations; none where nothing does that.
+    pub ignition: Option<IgnitionServer>,
+}
+
+/// Where configurations come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IgnitionServer {
+    /// The address of a configuration.
+    pub url: String,
+    /// Whose certificate it shows, in PEM.
+    pub certificate_authority: String,
+}
+
+impl IgnitionServer {
+    pub(crate) fn to_text(&self) -> String {
+        serde_json::json!({"url": self.url, "certificateAuthority": self.certificate_authority}).to_string()
+    }
+
+    /// Reads what a payload says of it, as it lies on a node.
+    pub fn read(text: &[u8]) -> Option<Self> {
+        let document = roost_object::json::read(text).ok()?.value;
+        let field = |name: &str| document[name].as_str().map(str::to_owned);
+        Some(Self { url: field("url")?, certificate_authority: field("certificateAuthority")? })
+    }
 }
 
 /// Where the API is reached.

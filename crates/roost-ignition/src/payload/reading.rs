@@ -62,6 +62,14 @@ pub struct Joining {
     pub bootstrap: Bootstrap,
     /// The kubelet's whole configuration.
     pub kubelet: Value,
+    /// The content hash of the configuration, which the node reports as its own.
+    pub config_hash: Option<String>,
+}
+
+/// The content hash that a payload says it has.
+pub fn config_hash(payload: &Config) -> Option<String> {
+    let hash = text(payload, paths::CONFIG_HASH).ok()?.trim().to_owned();
+    (!hash.is_empty()).then_some(hash)
 }
 
 impl Joining {
@@ -84,6 +92,7 @@ impl Joining {
             provider_id: filled("KUBELET_PROVIDER_ID").map(str::to_owned),
             bootstrap: Bootstrap::read(payload)?,
             kubelet,
+            config_hash: config_hash(payload),
         })
     }
 }

@@ -51,12 +51,39 @@ pub(super) fn put(pool: &Pool, config: &mut Config) {
             config.trust_authority(bundle);
         }
     }
+    if let Some(server) = &pool.ignition {
+        config.put_file(paths::AGENT_CONFIG, 0o644, server.to_text().as_bytes());
+        config.put_unit(paths::AGENT_UNIT, Some(true), Some(&agent_unit()));
+    }
     for artifact in &pool.artifacts {
         config.put_remote_file(&artifact.path, artifact.mode, &artifact.url, &artifact.hash);
     }
     if !pool.artifacts.is_empty() && !pool.artifact_trust.is_empty() {
         config.trust_authority(&pool.artifact_trust);
     }
+}
+
+/// Nodes may have no agent; then nobody changes them in place.
+fn agent_unit() -> String {
+    format!(
+        "[Unit]\n\
+         Description=Keeps this node as its pool wants it\n\
+         Wants=network-online.target\n\
+         After=network-online.target\n\
+         ConditionFileIsExecutable={agent}\n\
+         StartLimitIntervalSec=0\n\
+         \n\
+         [Service]\n\
+         EnvironmentFile=-{proxy}\n\
+         ExecStart={agent} serve\n\
+         Restart=always\n\
+         RestartSec=5\n\
+         \n\
+         [Install]\n\
+         WantedBy=multi-user.target\n",
+        agent = paths::AGENT_BINARY,
+        proxy = paths::PROXY_ENV,
+    )
 }
 
 fn trust_unit(runtime: Runtime) -> String {

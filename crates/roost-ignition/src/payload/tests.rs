@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use roost_pki::Secret;
 
 use super::{
-    Artifact, Endpoint, Joining, Kubelet, Mirror, Node, Pool, Proxy, RenderError, Runtime, Taint, TaintEffect,
-    UserConfig, paths, render,
+    Artifact, Endpoint, IgnitionServer, Joining, Kubelet, Mirror, Node, Pool, Proxy, RenderError, Runtime, Taint,
+    TaintEffect, UserConfig, paths, render,
 };
 use crate::{Config, SpecVersion};
 
@@ -52,6 +52,10 @@ pub(crate) fn full_pool() -> Pool {
             hash: format!("sha256-{}", "0".repeat(64)),
         }],
         artifact_trust: AUTHORITY.to_owned(),
+        ignition: Some(IgnitionServer {
+            url: "https://ignition.demo.example.com:30080/ignition".to_owned(),
+            certificate_authority: AUTHORITY.to_owned(),
+        }),
         ..pool()
     }
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use ipnet::IpNet;
 use jiff::Timestamp;
 use roost_ignition::hash;
-use roost_ignition::payload::{self, Artifact, Endpoint, Pool, Proxy, Taint, TaintEffect, UserConfig, Written};
+use roost_ignition::payload::{
+    self, Artifact, Endpoint, IgnitionServer, Pool, Proxy, Taint, TaintEffect, UserConfig, Written,
+};
 use roost_ignition_server::ARTIFACTS_PATH;
 use roost_pki::Secret;
 use serde_json::Value;
@@ -124,7 +126,11 @@ fn chain(
     let pool = match describe(observed, cluster, version) {
         Ok(pool) => {
             let artifacts = artifacts(observed, endpoint, version);
-            Pool { artifacts, artifact_trust: ignition_trust.clone(), ..pool }
+            let ignition = Some(IgnitionServer {
+                url: format!("https://{endpoint}/ignition"),
+                certificate_authority: ignition_trust.clone(),
+            });
+            Pool { artifacts, artifact_trust: ignition_trust.clone(), ignition, ..pool }
         }
         Err(Problem::Config(problem)) => {
             conditions.push(Condition::bad("ValidMachineConfig", "ValidationFailed", problem.clone()));
