@@ -22,6 +22,8 @@ pub(crate) enum Task {
         #[command(subcommand)]
         command: KubeCommand,
     },
+    /// Builds `hcp-agent` as one file that needs no library of a host, checks that it is one, and prints where it is.
+    Agent(Agent),
     /// Checks the sources: format, lints, the direction of dependencies, licences, lengths of files.
     Tidy,
     /// Runs every check that CI runs.
@@ -124,6 +126,14 @@ pub(crate) struct Components {
     /// Only pretends that there is a node; needs no root.
     #[arg(long)]
     pub(crate) no_kubelet: bool,
+}
+
+/// How the agent is built.
+#[derive(Debug, Args)]
+pub(crate) struct Agent {
+    /// Small and fast, as it is handed out.
+    #[arg(long)]
+    pub(crate) release: bool,
 }
 
 /// How many hosts there are, and when their power fails.

@@ -7,6 +7,7 @@ use roost_tests::assets;
 use roost_tests::hosts::{self, Journey};
 use roost_tests::ours;
 
+use crate::agent;
 use crate::command_line::Hosts;
 use crate::task::{self, TaskError};
 
@@ -30,7 +31,7 @@ pub(crate) fn run(arguments: &Hosts) -> Result<(), TaskError> {
     };
     let cache = assets::directory().ancestors().nth(2).map(|roost| roost.join("hosts"));
     let journey = Journey {
-        agent: hcp.with_file_name("hcp-agent"),
+        agent: agent::build(false)?,
         hcp,
         cache: cache.unwrap_or_else(|| PathBuf::from(".cache/hosts")),
         hosts: arguments.count,
@@ -46,9 +47,9 @@ pub(crate) fn run(arguments: &Hosts) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// Builds both binaries, which lie side by side.
+/// Builds the server.
 fn build() -> Result<PathBuf, TaskError> {
-    task::run(task::cargo().args(["build", "--package", "hcp", "--package", "roost-agent", "--locked", "--quiet"]))?;
+    task::run(task::cargo().args(["build", "--package", "hcp", "--locked", "--quiet"]))?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| assets::repository().join("target"), PathBuf::from);
     Ok(target.join("debug/hcp"))

@@ -1,5 +1,6 @@
 //! The one door for developers: `cargo xtask <command>`.
 
+mod agent;
 mod bench;
 mod cli_reference;
 mod command_line;
@@ -34,6 +35,7 @@ async fn main() -> ExitCode {
     let result = match CommandLine::parse().task {
         Task::Kube { command: KubeCommand::Fetch(arguments) } => kube_fetch::run(&arguments),
         Task::Kube { command: KubeCommand::Up(arguments) } => kube_up::run(&arguments).await,
+        Task::Agent(arguments) => agent::run(&arguments),
         Task::Tidy => tidy::run(),
         Task::Test => test::run().await,
         Task::Gen(arguments) => generate::run(&arguments).await,
