@@ -46,6 +46,8 @@ pub(crate) enum Task {
     Components(Components),
     /// Boots real hosts, lets them join a hosted cluster by `hcp-agent`, cuts their power, and lets them leave; needs root.
     Hosts(Hosts),
+    /// Builds our live image from Debian's packages, and boots it in an emulated machine.
+    Image(Image),
     /// Plays the same scenarios to our controllers and scheduler and to stock's and compares how they end.
     Workloads(Workloads),
     /// Runs those of Kubernetes' own conformance tests that need no running container.
@@ -148,6 +150,33 @@ pub(crate) struct Hosts {
     /// After how many seconds of a join the power fails, for each host, separated by commas.
     #[arg(long, value_delimiter = ',', default_value = "3,6", value_name = "SECONDS")]
     pub(crate) cuts: Vec<f64>,
+}
+
+/// How a machine gets the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Way {
+    /// From a disc, by BIOS.
+    Bios,
+    /// From a disc, by UEFI.
+    Uefi,
+    /// From a disc, by BIOS, with addresses that were written into the image.
+    Static,
+    /// Over the network, by iPXE.
+    Network,
+}
+
+/// What is done with the live image.
+#[derive(Debug, Args)]
+pub(crate) struct Image {
+    /// Boots it in these ways, separated by commas; needs QEMU.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "WAY")]
+    pub(crate) boot: Vec<Way>,
+    /// An `hcp-agent` that was built already.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent: Option<PathBuf>,
+    /// Has this coreos-installer read what we embed, and take it out again.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) coreos_installer: Option<PathBuf>,
 }
 
 /// Which plane the conformance tests run on.

@@ -13,6 +13,7 @@ mod generate;
 mod hosted;
 mod hosts;
 mod ignition;
+mod image;
 mod kube_fetch;
 mod kube_up;
 mod kubectl;
@@ -45,6 +46,7 @@ async fn main() -> ExitCode {
         Task::Ignition => ignition::run().await,
         Task::Components(arguments) => components::run(&arguments).await,
         Task::Hosts(arguments) => hosts::run(&arguments),
+        Task::Image(arguments) => tokio::task::block_in_place(|| image::run(&arguments)),
         Task::Workloads(arguments) => workloads::run(&arguments).await,
         Task::Conformance(arguments) => conformance::run(&arguments).await,
         Task::Kubectl(arguments) => kubectl::run(&arguments).await,

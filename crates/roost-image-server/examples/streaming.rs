@@ -20,11 +20,11 @@ use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use tokio::sync::watch;
 
-/// About a quarter of a live image; fifty downloads of it are as many bytes as there is time for.
-const ROOTFS: u64 = 256 << 20;
+/// About a tenth of a live image; fifty downloads of it are as many bytes as there is time for.
+const ROOTFS: u64 = 128 << 20;
 const PARALLEL: usize = 50;
-const TURNS: usize = 5;
-const FIRST_BYTES: usize = 500;
+const TURNS: usize = 3;
+const FIRST_BYTES: usize = 200;
 const PATH: &str = "/byapikey/token/1/x86_64/full.iso";
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
