@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use jiff::Timestamp;
 use roost_image::{Archive, Content, Extent, Segment, Tree};
-use roost_image_server::{Catalog, DownloadSettings, Exposure, ImageSpec, Images, Limits, Origin, OsImage, Server};
+use roost_image_server::{
+    Catalog, DownloadSettings, Exposure, ImageSpec, Images, Kind, Limits, Origin, OsImage, Server,
+};
 use rustls::pki_types::{CertificateDer, PrivatePkcs8KeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use tokio::sync::watch;
@@ -186,6 +188,8 @@ async fn image_server(path: &Path, tls: Option<&Identity>) -> Result<(SocketAddr
     let spec = ImageSpec {
         version: "1".to_owned(),
         architecture: "x86_64".to_owned(),
+        kind: Kind::Full,
+        boot: String::new(),
         archive,
         kernel_arguments: Vec::new(),
         updated: Timestamp::now(),

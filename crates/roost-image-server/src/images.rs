@@ -53,6 +53,10 @@ pub struct ImageSpec {
     pub version: String,
     /// For which machines.
     pub architecture: String,
+    /// Which of the two images its hosts usually boot: the one that has to be possible.
+    pub kind: Kind,
+    /// Where its hosts reach the parts for booting over the network, without a slash at its end. A minimal image says it.
+    pub boot: String,
     /// The files that a host of this environment finds: `config.ign`, and whatever else its boot needs.
     pub archive: Archive,
     /// What is wished of the kernel's arguments.
@@ -146,9 +150,9 @@ impl Images {
             self.environments.write().insert(infra_env.to_owned(), Arc::clone(&environment));
             environment
         });
-        let ImageSpec { version, architecture, .. } = &environment.spec;
+        let ImageSpec { version, architecture, kind, .. } = &environment.spec;
         let base = self.base(version, architecture)?;
-        environment.image(infra_env, &base, Form::Iso(Kind::Full)).map(|_| ())
+        environment.image(infra_env, &base, version, architecture, Form::Iso(*kind)).map(|_| ())
     }
 
     /// Ends an environment: it has no image any more. True when it had one.
@@ -186,8 +190,9 @@ impl Images {
         form: Form,
     ) -> Result<Arc<Served>, ImageError> {
         let environment = self.environment(infra_env)?;
-        let base = self.base(version.unwrap_or(&environment.spec.version), architecture)?;
-        environment.image(infra_env, &base, form)
+        let version = version.unwrap_or(&environment.spec.version);
+        let base = self.base(version, architecture)?;
+        environment.image(infra_env, &base, version, architecture, form)
     }
 
     pub(crate) fn part(
@@ -221,18 +226,29 @@ impl Images {
 
 impl Environment {
     /// Made once; the next who asks gets the same.
-    fn image(&self, infra_env: &str, base: &Arc<Base>, form: Form) -> Result<Arc<Served>, ImageError> {
+    fn image(
+        &self,
+        infra_env: &str,
+        base: &Arc<Base>,
+        version: &str,
+        architecture: &str,
+        form: Form,
+    ) -> Result<Arc<Served>, ImageError> {
         let mut made = self.made.lock();
         if let Some(made) = made.iter().find(|made| Arc::ptr_eq(&made.base, base) && made.form == form) {
             return Ok(Arc::clone(&made.served));
         }
-        let ImageSpec { archive, kernel_arguments, .. } = &self.spec;
+        let ImageSpec { archive, kernel_arguments, boot, .. } = &self.spec;
         let file = Arc::clone(&base.file);
+        let iso_name = format!("{infra_env}-discovery.iso");
         let (layout, file_name) = match form {
             Form::Initrd => (base.image.network_initrd(file, archive), format!("{infra_env}-initrd.img")),
+            Form::Iso(Kind::Minimal) if base.image.rootfs.is_some() => {
+                let rootfs = Links { images: boot, boot }.rootfs(version, architecture);
+                (base.image.minimal(&*base.file, file, archive, kernel_arguments, &rootfs)?, iso_name)
+            }
             // An image that is all initrd is as small as it gets.
-            Form::Iso(Kind::Minimal) if base.image.rootfs.is_some() => return Err(ImageError::NoPart("minimal form")),
-            Form::Iso(_) => (base.image.full(file, archive, kernel_arguments)?, format!("{infra_env}-discovery.iso")),
+            Form::Iso(_) => (base.image.full(file, archive, kernel_arguments)?, iso_name),
         };
         let served = Served { tag: tag(&layout), layout, modified: Some(self.spec.updated), file_name };
         let served = Arc::new(served);

@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use crate::archive::Archive;
 use crate::embed::{EmbedAreas, EmbedError};
+use crate::iso_writer::WriteError;
 use crate::iso9660::{Extent, IsoError, Volume};
 use crate::kernel_arguments::{ArgumentError, KernelArgument, apply};
 use crate::layout::{Layout, LayoutError, Segment};
@@ -12,7 +13,7 @@ use crate::source::Source;
 /// Kernels by their names on the usual architectures and on s390x.
 const KERNELS: [&str; 2] = ["images/pxeboot/vmlinuz", "images/pxeboot/kernel.img"];
 const INITRD: &str = "images/pxeboot/initrd.img";
-const ROOTFS: &str = "images/pxeboot/rootfs.img";
+pub(crate) const ROOTFS: &str = "images/pxeboot/rootfs.img";
 
 /// What a volume of CoreOS is called.
 const COREOS_LABELS: [&str; 3] = ["rhcos-", "fedora-coreos-", "scos-"];
@@ -32,6 +33,9 @@ pub enum BaseError {
     /// Its areas overlap.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// It cannot be written anew.
+    #[error(transparent)]
+    Write(#[from] WriteError),
     /// It boots nothing.
     #[error("the image has no {0}")]
     Missing(&'static str),

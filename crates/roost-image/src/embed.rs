@@ -3,7 +3,7 @@
 //! Two files in the image say where they are. Images from before 2021 say it in headers of the system area instead.
 
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::archive::Archive;
 use crate::iso9660::{Extent, IsoError, Volume};
@@ -115,18 +115,20 @@ struct IgnitionInfo {
     length: Option<u64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 pub(crate) struct ArgumentsInfo {
     pub(crate) default: String,
     pub(crate) size: u64,
     pub(crate) files: Vec<ArgumentsFile>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 pub(crate) struct ArgumentsFile {
     pub(crate) path: String,
     pub(crate) offset: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) pad: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) end: Option<String>,
 }
 

@@ -10,6 +10,7 @@ mod iso9660;
 mod iso_writer;
 mod kernel_arguments;
 mod layout;
+mod minimal;
 mod script;
 mod source;
 mod tree;

@@ -110,6 +110,8 @@ async fn serve(iso: &Path, way: Way) -> Result<(SocketAddr, Arc<Images>, watch::
     let spec = ImageSpec {
         version: LABEL.to_owned(),
         architecture: ARCHITECTURE.to_owned(),
+        kind: Kind::Full,
+        boot: String::new(),
         archive,
         kernel_arguments: vec![KernelArgument { operation: Operation::Append, value: MARK.to_owned() }],
         updated: Timestamp::now(),

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use jiff::Timestamp;
 use roost_image::{Archive, BaseImage, Content, KernelArgument, Layout, Operation, Segment, Tree};
-use roost_image_server::{Catalog, DownloadSettings, Exposure, ImageSpec, Images, Limits, Origin, OsImage, Server};
+use roost_image_server::{
+    Catalog, DownloadSettings, Exposure, ImageSpec, Images, Kind, Limits, Origin, OsImage, Server,
+};
 use rustls::ServerConfig;
 use tempfile::TempDir;
 use tokio::net::TcpListener;
@@ -93,6 +95,8 @@ pub(crate) fn spec() -> ImageSpec {
     ImageSpec {
         version: "4.18".to_owned(),
         architecture: "x86_64".to_owned(),
+        kind: Kind::Full,
+        boot: "http://boot.test".to_owned(),
         archive,
         kernel_arguments: vec![KernelArgument { operation: Operation::Append, value: "nosmt".to_owned() }],
         updated: Timestamp::from_second(UPDATED).unwrap(),

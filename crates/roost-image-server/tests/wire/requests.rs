@@ -156,6 +156,22 @@ async fn parts_for_the_network_are_there() {
 }
 
 #[tokio::test]
+async fn the_minimal_image_says_where_the_rest_is() {
+    let server = start().await;
+    let path = ISO.replace("full.iso", "minimal.iso");
+    let heard = get(server.address, &path, "").await;
+    assert_eq!(heard.status, 200);
+    assert!(heard.body.len() < 1 << 20, "{}", heard.body.len());
+    let minimal = roost_image::BaseImage::read(heard.body.as_slice()).unwrap();
+    assert_eq!(minimal.rootfs, None);
+    let default = minimal.areas.kernel_arguments.unwrap().default;
+    let rootfs = "http://boot.test/boot-artifacts/rootfs?arch=x86_64&version=4.18";
+    assert_eq!(default, format!("ignition.firstboot coreos.live.rootfs_url={rootfs}"));
+    let part = get(server.address, &path, "Range: bytes=99000-300000\r\n").await;
+    assert!(part.body == heard.body[99_000..=300_000]);
+}
+
+#[tokio::test]
 async fn requests_may_follow_each_other_at_once() {
     let server = start().await;
     let mut stream = TcpStream::connect(server.address).await.unwrap();

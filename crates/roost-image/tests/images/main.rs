@@ -5,4 +5,5 @@
 mod embedding;
 mod fixture;
 mod hostile;
+mod minimal;
 mod reading;
