@@ -57,7 +57,7 @@ impl ResolvesServerCert for ServingCertificate {
 }
 
 /// TLS 1.2 and 1.3, no client certificates: a booting machine has none. HTTP/1.1 only, as upstream.
-pub(crate) fn tls_config(certificate: Arc<ServingCertificate>) -> Result<ServerConfig, CertificateError> {
+pub fn tls_config(certificate: Arc<ServingCertificate>) -> Result<ServerConfig, CertificateError> {
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
         .with_safe_default_protocol_versions()
         .map_err(CertificateError::Unusable)?

@@ -18,8 +18,9 @@ pub use artifacts::{ArtifactFile, Artifacts, ArtifactsError, PATH as ARTIFACTS_P
 pub use authority::{
     Authority, Fetch, HostIdentity, Payload, PlaneId, Purpose, Refusal, Rejection, RejectionReason, Token,
 };
-pub use certificate::{CertificateError, ServingCertificate};
-pub use limits::{Limits, Rate};
+pub use certificate::{CertificateError, ServingCertificate, tls_config};
+pub use limits::{Counter, Limits, Rate, caller};
 pub use metrics::Metrics;
+pub use patience::Patient;
 pub use server::{Server, ServerSettings};
 pub use servers::{Listen, ServeError, Servers};

@@ -71,7 +71,7 @@ impl Bucket {
 }
 
 /// Counts callers of one kind.
-pub(crate) struct Counter<K> {
+pub struct Counter<K> {
     rate: Rate,
     most: usize,
     state: Mutex<State<K>>,
@@ -86,13 +86,14 @@ struct State<K> {
 }
 
 impl<K: Eq + Hash> Counter<K> {
-    pub(crate) fn new(rate: Rate, most: usize, now: Instant) -> Self {
+    /// Counts at this rate, and not more callers than that one by one.
+    pub fn new(rate: Rate, most: usize, now: Instant) -> Self {
         let shared = Bucket { left: rate.burst, at: now };
         Self { rate, most, state: Mutex::new(State { buckets: HashMap::new(), shared, swept: now }) }
     }
 
     /// One request of a caller; when to come again if it is one too many.
-    pub(crate) fn take(&self, key: K, now: Instant) -> Result<(), Duration> {
+    pub fn take(&self, key: K, now: Instant) -> Result<(), Duration> {
         let State { buckets, shared, swept } = &mut *self.state.lock();
         if let Some(bucket) = buckets.get_mut(&key) {
             return bucket.take(self.rate, now);
@@ -121,7 +122,7 @@ impl<K: Eq + Hash> Counter<K> {
 }
 
 /// The caller of an address: in IPv6 one site has as many addresses as it likes, so its network counts.
-pub(crate) fn caller(address: IpAddr) -> IpAddr {
+pub fn caller(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(address) => IpAddr::V4(address),
         IpAddr::V6(address) => {
