@@ -68,6 +68,17 @@ pub(crate) fn merge(earlier: &Value, now: Timestamp, generation: i64, conditions
     list.into()
 }
 
+/// The same for kinds whose conditions have no generation.
+pub(crate) fn merge_plain(earlier: &Value, now: Timestamp, conditions: &[Condition]) -> Value {
+    let mut list = merge(earlier, now, 0, conditions);
+    for condition in list.as_array_mut().into_iter().flatten() {
+        if let Some(condition) = condition.as_object_mut() {
+            condition.remove("observedGeneration");
+        }
+    }
+    list
+}
+
 /// The list to write when one condition is told of and all others stay as they are.
 pub(crate) fn set(earlier: &Value, now: Timestamp, generation: i64, condition: Condition) -> Value {
     let kind = condition.kind;

@@ -7,10 +7,13 @@ use std::time::Duration;
 use jiff::Timestamp;
 use roost_ignition_server::{Artifacts, Servers};
 
+use crate::discovery::{Discovery, Listener};
 use crate::enrolment::{Enrolment, Offers};
+use crate::hosts::Hosts;
 use crate::nodes::Nodes;
 use crate::object::{ObjectError, Objects};
 use crate::pools::Pools;
+use crate::queue::Queue;
 
 /// Where the management plane's own listener is reached, for clusters that are published behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +40,12 @@ pub(crate) struct Context<R> {
     pub(crate) artifacts: Arc<Artifacts>,
     /// Who follows the nodes of hosted clusters.
     pub(crate) nodes: Nodes<R>,
+    pub(crate) queue: Arc<Queue>,
+    /// Which discovered hosts there are.
+    pub(crate) hosts: Arc<Hosts>,
+    /// Who is discovered.
+    pub(crate) discovery: Arc<Discovery>,
+    pub(crate) discovery_listener: Listener,
 }
 
 /// When to look at an object again, beside when something changes.

@@ -4,14 +4,21 @@
 //! are pure, *apply* writes, *status* says how it is. What is read and written goes through a Kubernetes client and
 //! nothing else, so the same controllers run on the embedded engine and on any Kubernetes.
 
+mod agent;
+mod agent_machine;
+mod agent_pool;
+mod agent_service_config;
 mod approver;
 mod condition;
 mod context;
+mod discovery;
 mod enrolment;
 mod event;
 mod fleet;
 mod hosted_cluster;
 mod hosted_control_plane;
+mod hosts;
+mod infra_env;
 mod install;
 mod leader;
 mod machine;
@@ -35,8 +42,10 @@ use roost_runtime::Runtime;
 
 use context::Context;
 pub use context::Front;
+use discovery::{Discovery, Listener};
 use enrolment::{Enrolment, Offers};
 use fleet::Fleet;
+use hosts::Hosts;
 pub use leader::{Candidate, lead};
 use nodes::Nodes;
 use object::Objects;
@@ -74,6 +83,8 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
         fleet: Arc::clone(&fleet),
         offers: Arc::clone(&offers),
     };
+    let hosts = Arc::new(Hosts::default());
+    let discovery = Arc::new(Discovery::new(objects.clone(), Arc::clone(&queue), Arc::clone(&hosts)));
     let nodes = Nodes::new(Arc::clone(&runtime), objects.clone(), Arc::clone(&queue), Arc::clone(&fleet));
     let context = Arc::new(Context {
         objects: objects.clone(),
@@ -84,6 +95,10 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
         servers: Servers::new(Arc::new(enrolment), Limits::default(), Arc::clone(&artifacts)),
         artifacts,
         nodes,
+        queue: Arc::clone(&queue),
+        hosts: Arc::clone(&hosts),
+        discovery: Arc::clone(&discovery),
+        discovery_listener: Listener::default(),
     });
     let passes = {
         let context = Arc::clone(&context);
@@ -92,7 +107,9 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
             async move { pass(&context, &key).await }
         })
     };
-    tokio::join!(passes, watch::run(objects, Arc::clone(&queue), &context.pools, &fleet), wakes(&context));
+    let watches = watch::run(objects.clone(), Arc::clone(&queue), &context.pools, &fleet, &hosts);
+    let host_watches = discovery::watch(&objects, &queue, &discovery);
+    tokio::join!(passes, watches, host_watches, wakes(&context));
 }
 
 /// One pass over one object.
@@ -104,6 +121,11 @@ async fn pass<R: Runtime>(context: &Arc<Context<R>>, key: &Key) -> Done {
         Controller::NodePool => node_pool::reconcile(context, namespace, name).await,
         Controller::Machine => machine::reconcile(context, namespace, name).await,
         Controller::Orphans => orphans::reconcile(context, namespace, name).await,
+        Controller::AgentServiceConfig => agent_service_config::reconcile(context, namespace, name).await,
+        Controller::InfraEnv => infra_env::reconcile(context, namespace, name).await,
+        Controller::Agent => agent::reconcile(context, namespace, name).await,
+        Controller::AgentMachine => agent_machine::reconcile(context, namespace, name).await,
+        Controller::AgentPool => agent_pool::reconcile(context, namespace, name).await,
     };
     match outcome {
         Ok(next) => next.wait(Timestamp::now()).map_or(Done::Settled, Done::After),

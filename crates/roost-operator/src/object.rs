@@ -35,12 +35,17 @@ pub(crate) enum Kind {
     Event,
     CertificateSigningRequest,
     ClusterRoleBinding,
+    AgentServiceConfig,
+    InfraEnv,
+    Agent,
+    AgentMachine,
 }
 
 impl Kind {
     /// Group, version, kind and plural.
     const fn names(self) -> (&'static str, &'static str, &'static str, &'static str) {
         const HYPERSHIFT: &str = "hypershift.openshift.io";
+        const AGENT_INSTALL: &str = "agent-install.openshift.io";
         match self {
             Kind::Namespace => ("", "v1", "Namespace", "namespaces"),
             Kind::Secret => ("", "v1", "Secret", "secrets"),
@@ -64,6 +69,12 @@ impl Kind {
             }
             Kind::ClusterRoleBinding => {
                 ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings")
+            }
+            Kind::AgentServiceConfig => (AGENT_INSTALL, "v1beta1", "AgentServiceConfig", "agentserviceconfigs"),
+            Kind::InfraEnv => (AGENT_INSTALL, "v1beta1", "InfraEnv", "infraenvs"),
+            Kind::Agent => (AGENT_INSTALL, "v1beta1", "Agent", "agents"),
+            Kind::AgentMachine => {
+                ("capi-provider.agent-install.openshift.io", "v1beta1", "AgentMachine", "agentmachines")
             }
         }
     }
@@ -103,6 +114,10 @@ impl Kind {
             Kind::Event,
             Kind::CertificateSigningRequest,
             Kind::ClusterRoleBinding,
+            Kind::AgentServiceConfig,
+            Kind::InfraEnv,
+            Kind::Agent,
+            Kind::AgentMachine,
         ]
         .into_iter()
         .find(|known| known.name() == kind && known.api_version() == api_version)
@@ -287,6 +302,19 @@ impl Objects {
             .patch_status(&object.name, &PatchParams::default(), &Patch::<Value>::Json(patch))
             .await;
         written.map(to_value).map_err(|error| ObjectError::new("report the status of", object, error))
+    }
+
+    /// Replaces the status of an object that was just read; refused when it changed meanwhile.
+    pub(crate) async fn replace_status(&self, read: &Value, status: Value) -> Result<Value, ObjectError> {
+        let reference = Reference::of(read);
+        let refuse = |error| ObjectError::new("report the status of", &reference, error);
+        let mut document = read.clone();
+        document["status"] = status;
+        let parsed: DynamicObject =
+            serde_json::from_value(document).map_err(|error| refuse(kube::Error::SerdeError(error)))?;
+        let api = self.api(reference.kind, &reference.namespace);
+        let written = api.replace_status(&reference.name, &PostParams::default(), &parsed).await;
+        written.map(to_value).map_err(refuse)
     }
 
     /// Takes a finalizer off an object that was just read, so that it can go. False when it changed meanwhile.

@@ -23,6 +23,12 @@ pub(crate) enum Controller {
     Machine,
     /// What a HostedCluster left behind that is gone.
     Orphans,
+    AgentServiceConfig,
+    InfraEnv,
+    Agent,
+    AgentMachine,
+    /// The hosts of a NodePool on the platform Agent, under that pool's name.
+    AgentPool,
 }
 
 /// One object for one controller.

@@ -15,6 +15,8 @@ use serde_json::Value;
 
 use crate::fleet::Fleet;
 use crate::hosted_cluster;
+use crate::hosts::Hosts;
+use crate::machine::HOST_ID;
 use crate::names::{CLUSTER, CONTROL_PLANE_LABEL, OPENED};
 use crate::node_pool;
 use crate::object::{Kind, Objects};
@@ -37,12 +39,12 @@ struct Index {
 }
 
 /// Follows all kinds until the future is dropped.
-pub(crate) async fn run(objects: Objects, queue: Arc<Queue>, known: &Pools, fleet: &Fleet) {
+pub(crate) async fn run(objects: Objects, queue: Arc<Queue>, known: &Pools, fleet: &Fleet, hosts: &Hosts) {
     let index = Arc::new(parking_lot::Mutex::new(Index::default()));
     tokio::join!(
         clusters(&objects, &queue, &index, known),
         pools(&objects, &queue, &index, known),
-        machines(&objects, &queue, fleet),
+        machines(&objects, &queue, fleet, hosts),
         follow(&objects, Kind::HostedControlPlane, None, |change| {
             let (namespace, name) = change.identity();
             if change.is_meaningful {
@@ -124,6 +126,7 @@ async fn pools(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<Inde
             index.lock().configure(namespace, name, Vec::new());
             seen.forget(&object.metadata);
             queue.add(Key::new(Controller::HostedCluster, namespace, cluster));
+            queue.add(Key::new(Controller::AgentPool, namespace, name));
             // One that its controller took away has nothing left.
             if object.metadata.annotations.as_ref().is_some_and(|annotations| annotations.contains_key(OPENED)) {
                 queue.add(Key::new(Controller::NodePool, namespace, name));
@@ -133,13 +136,14 @@ async fn pools(objects: &Objects, queue: &Queue, index: &parking_lot::Mutex<Inde
             index.lock().configure(namespace, name, node_pool::config_names(&object.data["spec"]));
             if seen.is_new(&object.metadata) {
                 queue.add(Key::new(Controller::NodePool, namespace, name));
+                queue.add(Key::new(Controller::AgentPool, namespace, name));
             }
         }
     }
 }
 
 /// Machines tell by their metadata who they are; how they are is their pool's to report, not more than once a while.
-async fn machines(objects: &Objects, queue: &Queue, fleet: &Fleet) {
+async fn machines(objects: &Objects, queue: &Queue, fleet: &Fleet, hosts: &Hosts) {
     let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(objects.client(), &Kind::Machine.resource());
     let events = watcher::watcher(api, watcher::Config::default()).default_backoff();
     pin_mut!(events);
@@ -171,29 +175,36 @@ async fn machines(objects: &Objects, queue: &Queue, fleet: &Fleet) {
         if let Some((space, pool)) = pool_of(&object.metadata) {
             queue.add_within(Key::new(Controller::NodePool, space, pool), REPORT);
         }
+        let host = object.metadata.annotations.as_ref().and_then(|annotations| annotations.get(HOST_ID));
+        for (space, agent) in host.map(|host| hosts.named(host)).unwrap_or_default() {
+            queue.add(Key::new(Controller::Agent, &space, &agent));
+            if let Some((space, machine)) = hosts.find(&(space, agent)).and_then(|host| host.machine.clone()) {
+                queue.add(Key::new(Controller::AgentMachine, &space, &machine));
+            }
+        }
     }
 }
 
 /// The pool that an object belongs to, as namespace and name.
-fn pool_of(metadata: &ObjectMeta) -> Option<(&str, &str)> {
+pub(crate) fn pool_of(metadata: &ObjectMeta) -> Option<(&str, &str)> {
     metadata.annotations.as_ref()?.get(NODE_POOL)?.split_once('/')
 }
 
 /// A change of an object, as far as its metadata tells.
-struct Change<'a> {
-    metadata: &'a ObjectMeta,
+pub(crate) struct Change<'a> {
+    pub(crate) metadata: &'a ObjectMeta,
     /// Whether more than the status changed.
-    is_meaningful: bool,
+    pub(crate) is_meaningful: bool,
 }
 
 impl Change<'_> {
-    fn identity(&self) -> (&str, &str) {
+    pub(crate) fn identity(&self) -> (&str, &str) {
         identity(self.metadata).unwrap_or_default()
     }
 }
 
 /// Follows the metadata of a kind.
-async fn follow(objects: &Objects, kind: Kind, label: Option<&str>, tell: impl Fn(Change<'_>)) {
+pub(crate) async fn follow(objects: &Objects, kind: Kind, label: Option<&str>, tell: impl Fn(Change<'_>)) {
     let api: Api<PartialObjectMeta<DynamicObject>> = Api::all_with(objects.client(), &kind.resource());
     let mut config = watcher::Config::default();
     if let Some(label) = label {
@@ -221,7 +232,7 @@ async fn follow(objects: &Objects, kind: Kind, label: Option<&str>, tell: impl F
 }
 
 /// The next event; failures are told and tried again by the stream itself.
-async fn next<T>(
+pub(crate) async fn next<T>(
     events: &mut (impl Stream<Item = Result<Event<T>, watcher::Error>> + Unpin),
     kind: Kind,
 ) -> Option<Event<T>> {
@@ -235,10 +246,10 @@ async fn next<T>(
 
 /// What of each object's metadata was seen last, without what every status write changes.
 #[derive(Default)]
-struct Seen(HashMap<(String, String), u64>);
+pub(crate) struct Seen(HashMap<(String, String), u64>);
 
 impl Seen {
-    fn is_new(&mut self, metadata: &ObjectMeta) -> bool {
+    pub(crate) fn is_new(&mut self, metadata: &ObjectMeta) -> bool {
         let mut hasher = DefaultHasher::new();
         metadata.uid.hash(&mut hasher);
         metadata.generation.hash(&mut hasher);
@@ -251,11 +262,11 @@ impl Seen {
     }
 
     /// The watch begins anew: what went meanwhile is not told.
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.0.clear();
     }
 
-    fn forget(&mut self, metadata: &ObjectMeta) {
+    pub(crate) fn forget(&mut self, metadata: &ObjectMeta) {
         self.0.remove(&place(metadata));
     }
 }
@@ -323,6 +334,7 @@ fn material(queue: &Queue, index: &parking_lot::Mutex<Index>, kind: Kind, change
     }
     if let Some((space, pool)) = pool_of(change.metadata) {
         queue.add(Key::new(Controller::NodePool, space, pool));
+        queue.add(Key::new(Controller::AgentPool, space, pool));
         return;
     }
     let (namespace, name) = change.identity();

@@ -1,0 +1,512 @@
+//! What becomes of the calls of hosts: Agents are made, and what hosts report is written into them.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use roost_api::agent_install::names::{annotation as names, finalizer, label};
+use roost_api::agent_install::{HostStage, HostState};
+use roost_discovery::{Ask, Caller, Claims, Document, FileQuery, Refusal, Registry, TokenProblem};
+use roost_host::step::{self, Material};
+use roost_host::wire::{
+    MEDIA_DISCONNECTED, PostStepAction, ProgressReport, ReachReply, Registered, Registration, RunnerCommand, StepReply,
+    Steps, TimeReply,
+};
+use roost_host::{Inventory, labels, state};
+use roost_pki::Secret;
+use serde_json::{Value, json};
+
+use super::{Discovery, Place, REPORT, Report, TOKEN_LIFE, TOKEN_ROTATION, files};
+use crate::agent;
+use crate::condition;
+use crate::context::words;
+use crate::object::{Kind, ObjectError, Reference, finalizers, has_all, has_finalizer, is_deleting};
+use crate::queue::{Controller, Key};
+
+/// Writes that met another and are tried again.
+const TRIES: usize = 8;
+/// When an agent whose runner failed tries again.
+const RETRY_SECONDS: i64 = 10;
+/// The version of the labels of an inventory.
+const INVENTORY_VERSION: &str = "0.1";
+/// How often a host without news is told to report again, however long it likes to wait.
+const REPORT_AGAIN: Duration = Duration::from_secs(30);
+
+fn unavailable(error: &ObjectError) -> Refusal {
+    Refusal::Unavailable(words(error))
+}
+
+impl Registry for Discovery {
+    fn verify(&self, token: &str) -> Result<Claims, TokenProblem> {
+        let published = self.published().ok_or(TokenProblem::Foreign)?;
+        published.signer.verify(token, Timestamp::now())
+    }
+
+    fn renew(&self, claims: &Claims) -> Option<Secret<String>> {
+        let now = Timestamp::now();
+        let is_old = now.duration_since(claims.issued) >= TOKEN_ROTATION;
+        is_old.then(|| self.published()?.token(&claims.infra_env_id, &claims.revision, now)).flatten()
+    }
+
+    async fn register(&self, caller: Caller, registration: Registration) -> Result<Registered, Refusal> {
+        let place = self.place(&caller)?;
+        let environment = self.environment_of(&caller.infra_env).await?;
+        self.presence.touch(&place, None);
+        self.presence.tell(&place, None);
+        let agent = self.registered(&place, &environment, &registration).await?;
+        self.look(&place);
+        let (host, infra_env) = (&caller.host, &caller.infra_env);
+        let runner = json!({
+            "infra_env_id": infra_env, "host_id": host, "agent_version": registration.discovery_agent_version,
+        });
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let is_bound = agent["spec"]["clusterDeploymentName"]["name"].is_string();
+        Ok(Registered {
+            id: host.clone(),
+            kind: if is_bound { "AddToExistingClusterHost" } else { "Host" }.to_owned(),
+            href: format!("{}/infra-envs/{infra_env}/hosts/{host}", roost_host::wire::BASE),
+            infra_env_id: infra_env.clone(),
+            status: text(&agent["status"]["debugInfo"]["state"]),
+            status_info: text(&agent["status"]["debugInfo"]["stateInfo"]),
+            next_step_runner_command: RunnerCommand {
+                command: String::new(),
+                args: vec![runner.to_string()],
+                retry_seconds: RETRY_SECONDS,
+            },
+        })
+    }
+
+    async fn instructions(&self, caller: Caller, ask: Ask) -> Result<Steps, Refusal> {
+        let place = self.place(&caller)?;
+        let now = Timestamp::now();
+        let ahead = ask.timestamp.map(|seconds| SignedDuration::from_secs(seconds.saturating_sub(now.as_second())));
+        let was_away = self.presence.connected_for(&place).is_none();
+        let (told, wake) = self.presence.touch(&place, ahead);
+        if was_away || told.is_none() {
+            self.look(&place);
+        }
+        let deadline = tokio::time::Instant::now() + ask.wait.min(REPORT_AGAIN);
+        loop {
+            // Whoever changes the Agent after it was read wakes this call.
+            let woken = wake.notified();
+            tokio::pin!(woken);
+            woken.as_mut().enable();
+            let found = self.objects.find(Kind::Agent, &place.0, &place.1).await;
+            let Some(agent) = found.map_err(|error| unavailable(&error))? else {
+                // Who was deleted introduces itself again, and is another Agent.
+                return Ok(Steps { post_step_action: PostStepAction::Exit, ..Steps::default() });
+            };
+            let state = agent::state_of(&agent);
+            let is_news = told.as_deref() != Some(state.as_str());
+            if !is_news && tokio::time::timeout_at(deadline, woken).await.is_ok() {
+                continue;
+            }
+            self.presence.tell(&place, Some(state.as_str().to_owned()));
+            let material = self.material(&caller, &agent, now).await?;
+            let mut steps = step::steps(&state, &material);
+            if state == HostState::Installing && !is_news {
+                // It was told to install, and is on it.
+                steps.instructions.clear();
+            }
+            return Ok(steps);
+        }
+    }
+
+    async fn reply(&self, caller: Caller, reply: StepReply) -> Result<(), Refusal> {
+        let place = self.place(&caller)?;
+        self.presence.touch(&place, None);
+        if reply.exit_code == MEDIA_DISCONNECTED {
+            return self.annotate(&place, |report| report.is_media_lost = true).await;
+        }
+        match reply.step_type.as_str() {
+            "inventory" if reply.exit_code == 0 => self.inventory(&place, &reply.output, caller.peer.ip()).await,
+            "ntp-synchronizer" if reply.exit_code == 0 => {
+                let times: TimeReply = parse(&reply.output)?;
+                let sources: Vec<Value> = times
+                    .ntp_sources
+                    .iter()
+                    .take(64)
+                    .map(|source| json!({"sourceName": source.source_name, "sourceState": source.source_state}))
+                    .collect();
+                self.change(&place, |agent| {
+                    let mut status = agent["status"].clone();
+                    if sources.is_empty() {
+                        status.as_object_mut().map(|status| status.remove("ntpSources"));
+                    } else {
+                        status["ntpSources"] = json!(sources);
+                    }
+                    Ok(status)
+                })
+                .await
+            }
+            "api-vip-connectivity-check" => {
+                let reach: ReachReply =
+                    if reply.exit_code == 0 { parse(&reply.output)? } else { ReachReply::default() };
+                let error = if reach.download_error.is_empty() { reply.error } else { reach.download_error };
+                let error: String = error.chars().take(512).collect();
+                self.annotate(&place, |report| {
+                    report.is_reached = Some(reach.is_success);
+                    report.reach_error = if reach.is_success { String::new() } else { error.clone() };
+                })
+                .await
+            }
+            "install" if reply.exit_code != 0 && !is_running_already(&reply) => {
+                let why: String = format!("{} {}", reply.error, reply.output).trim().chars().take(512).collect();
+                self.fail(&place, &why).await
+            }
+            "reboot-for-reclaim" if reply.exit_code == 0 => {
+                self.change(&place, |agent| {
+                    let mut status = agent["status"].clone();
+                    if agent::state_of(agent) == HostState::Reclaiming {
+                        status["debugInfo"]["state"] = json!(HostState::ReclaimingRebooting.as_str());
+                    }
+                    Ok(status)
+                })
+                .await
+            }
+            // Other steps have no consequence here, and one that failed is tried again.
+            _ => Ok(()),
+        }
+    }
+
+    async fn progress(&self, caller: Caller, progress: ProgressReport) -> Result<(), Refusal> {
+        let place = self.place(&caller)?;
+        self.presence.touch(&place, None);
+        let stage = HostStage::from(progress.current_stage.as_str());
+        if matches!(stage, HostStage::Other(_)) {
+            return Err(Refusal::Invalid(format!("{:?} is no stage", progress.current_stage)));
+        }
+        if stage == HostStage::Failed {
+            return self.fail(&place, &progress.progress_info).await;
+        }
+        let info: String = progress.progress_info.chars().take(256).collect();
+        self.change(&place, |agent| {
+            let state = agent::state_of(agent);
+            if !matches!(
+                state,
+                HostState::Installing | HostState::InstallingInProgress | HostState::InstallingPendingUserAction
+            ) {
+                return Err(Refusal::Conflict(format!("a host in the state {state} has no installation to tell of")));
+            }
+            let mut status = agent["status"].clone();
+            agent::set_stage(&mut status, &stage, &info, Timestamp::now());
+            status["debugInfo"]["state"] = json!(HostState::InstallingInProgress.as_str());
+            status["debugInfo"]["stateInfo"] = json!(stage.as_str());
+            Ok(status)
+        })
+        .await
+    }
+
+    async fn ignition(&self, caller: Caller) -> Result<Document, Refusal> {
+        let place = self.place(&caller)?;
+        let agent = self.agent(&place).await?;
+        files::host_ignition(&self.objects, &agent).await
+    }
+
+    async fn file(&self, infra_env: String, query: FileQuery) -> Result<Document, Refusal> {
+        let environment = self.environment_of(&infra_env).await?;
+        let published =
+            self.published().ok_or_else(|| Refusal::Unavailable("the service is not published yet".to_owned()))?;
+        files::file(self, &published, &environment, &query).await
+    }
+
+    async fn environment(&self, infra_env: String) -> Result<Document, Refusal> {
+        let environment = self.environment_of(&infra_env).await?;
+        Ok(files::environment(&infra_env, &environment))
+    }
+}
+
+fn parse<T: serde::de::DeserializeOwned>(output: &str) -> Result<T, Refusal> {
+    serde_json::from_str(output).map_err(|error| Refusal::Invalid(format!("the output cannot be read: {error}")))
+}
+
+/// Upstream's installer is started twice by an agent that starts again, which is no failure.
+fn is_running_already(reply: &StepReply) -> bool {
+    reply.exit_code == 125 && reply.error.contains("already in use")
+}
+
+impl Discovery {
+    /// Where the Agent of a caller is.
+    fn place(&self, caller: &Caller) -> Result<Place, Refusal> {
+        match self.environments.find(&caller.infra_env) {
+            Some((namespace, _)) => Ok((namespace, caller.host.clone())),
+            // The token is good, so the InfraEnv was there; after a restart it takes a moment until all are known.
+            None => Err(Refusal::Unavailable(format!("the infra-env {} is not known", caller.infra_env))),
+        }
+    }
+
+    async fn environment_of(&self, id: &str) -> Result<Value, Refusal> {
+        let missing = || Refusal::Unavailable(format!("the infra-env {id} is not known"));
+        let (namespace, name) = self.environments.find(id).ok_or_else(missing)?;
+        let found = self.objects.find(Kind::InfraEnv, &namespace, &name).await.map_err(|error| unavailable(&error))?;
+        found.ok_or_else(missing)
+    }
+
+    async fn agent(&self, place: &Place) -> Result<Value, Refusal> {
+        let found = self.objects.find(Kind::Agent, &place.0, &place.1).await.map_err(|error| unavailable(&error))?;
+        found.ok_or_else(|| Refusal::Unavailable(format!("the Agent {} is not there; register again", place.1)))
+    }
+
+    fn look(&self, place: &Place) {
+        self.queue.add(Key::new(Controller::Agent, &place.0, &place.1));
+    }
+
+    /// Makes a host's Agent, or begins anew with the one that it has.
+    async fn registered(
+        &self,
+        place: &Place,
+        environment: &Value,
+        registration: &Registration,
+    ) -> Result<Value, Refusal> {
+        let refuse = |error: ObjectError| unavailable(&error);
+        let report = Report::registered(&registration.discovery_agent_version);
+        for _ in 0..TRIES {
+            let agent = match self.objects.find(Kind::Agent, &place.0, &place.1).await.map_err(refuse)? {
+                Some(found) if is_deleting(&found) => {
+                    return Err(Refusal::Unavailable(format!("the Agent {} is being deleted", place.1)));
+                }
+                Some(found) => {
+                    let change = belonging(&found, environment, &report);
+                    match self.objects.merge(&Reference::of(&found), &change).await {
+                        Ok(changed) => changed,
+                        Err(error) if error.is_race() => continue,
+                        Err(error) => return Err(unavailable(&error)),
+                    }
+                }
+                None => {
+                    let document = new_agent(place, environment, &report);
+                    match self.objects.create(&document).await.map_err(refuse)? {
+                        Some(made) => made,
+                        None => continue,
+                    }
+                }
+            };
+            let status = registered_status(&agent);
+            match self.objects.replace_status(&agent, status).await {
+                Ok(written) => return Ok(written),
+                Err(error) if error.is_race() => {}
+                Err(error) => return Err(unavailable(&error)),
+            }
+        }
+        Err(Refusal::Unavailable(format!("the Agent {} is changed by many at a time", place.1)))
+    }
+
+    /// Writes a change of an Agent's status, again when it meets another.
+    async fn change(
+        &self,
+        place: &Place,
+        mut change: impl FnMut(&Value) -> Result<Value, Refusal> + Send,
+    ) -> Result<(), Refusal> {
+        for _ in 0..TRIES {
+            let agent = self.agent(place).await?;
+            let status = change(&agent)?;
+            if status == agent["status"] {
+                return Ok(());
+            }
+            match self.objects.replace_status(&agent, status).await {
+                Ok(_) => {
+                    self.look(place);
+                    return Ok(());
+                }
+                Err(error) if error.is_race() => {}
+                Err(error) => return Err(unavailable(&error)),
+            }
+        }
+        Err(Refusal::Unavailable(format!("the Agent {} is changed by many at a time", place.1)))
+    }
+
+    /// Writes a change of what a host reported beside its inventory.
+    async fn annotate(&self, place: &Place, change: impl Fn(&mut Report) + Send) -> Result<(), Refusal> {
+        for _ in 0..TRIES {
+            let agent = self.agent(place).await?;
+            let before = Report::of(&agent);
+            let mut report = before.clone();
+            change(&mut report);
+            if report == before {
+                return Ok(());
+            }
+            let change = json!({"metadata": {
+                "annotations": {(REPORT): report.to_text()},
+                "resourceVersion": agent["metadata"]["resourceVersion"],
+            }});
+            match self.objects.merge(&Reference::of(&agent), &change).await {
+                Ok(_) => {
+                    self.look(place);
+                    return Ok(());
+                }
+                Err(error) if error.is_race() => {}
+                Err(error) => return Err(unavailable(&error)),
+            }
+        }
+        Err(Refusal::Unavailable(format!("the Agent {} is changed by many at a time", place.1)))
+    }
+
+    async fn inventory(&self, place: &Place, output: &str, peer: IpAddr) -> Result<(), Refusal> {
+        let inventory = Inventory::parse(output).map_err(|error| Refusal::Invalid(error.to_string()))?;
+        if self.presence.report(place, &inventory.permanent_addresses(), peer) {
+            // What a stranger says of itself must not stand in the Agent of the host that was first.
+            self.look(place);
+            return Ok(());
+        }
+        let shown = inventory.to_status();
+        let labels = labels::of(&shown);
+        let mut wanted = serde_json::to_value(&shown).unwrap_or_default();
+        self.annotate_inventory(place, &inventory, &json!(labels)).await?;
+        self.change(place, move |agent| {
+            let mut status = agent["status"].clone();
+            let before = &agent["status"]["inventory"];
+            wanted["reportTime"] = before["reportTime"].clone();
+            if *before != wanted {
+                wanted["reportTime"] = json!(condition::time(Timestamp::now()));
+                status["inventory"] = wanted.clone();
+            }
+            Ok(status)
+        })
+        .await
+    }
+
+    /// The labels and the other facts of an inventory.
+    async fn annotate_inventory(&self, place: &Place, inventory: &Inventory, labels: &Value) -> Result<(), Refusal> {
+        for _ in 0..TRIES {
+            let agent = self.agent(place).await?;
+            let mut report = Report::of(&agent);
+            report.has_default_route = Some(inventory.has_default_route());
+            report.truncation = inventory.truncation.as_ref().map(|known| known.r#type.clone()).unwrap_or_default();
+            report.tpm.clone_from(&inventory.tpm_version);
+            let change = json!({"metadata": {
+                "labels": labels,
+                "annotations": {(REPORT): report.to_text(), (names::INVENTORY_VERSION): INVENTORY_VERSION},
+            }});
+            if has_all(&agent["metadata"], &change["metadata"]) {
+                return Ok(());
+            }
+            let mut change = change;
+            change["metadata"]["resourceVersion"] = agent["metadata"]["resourceVersion"].clone();
+            match self.objects.merge(&Reference::of(&agent), &change).await {
+                Ok(_) => return Ok(()),
+                Err(error) if error.is_race() => {}
+                Err(error) => return Err(unavailable(&error)),
+            }
+        }
+        Err(Refusal::Unavailable(format!("the Agent {} is changed by many at a time", place.1)))
+    }
+
+    /// An installation failed.
+    async fn fail(&self, place: &Place, why: &str) -> Result<(), Refusal> {
+        let info: String = format!("The installation failed: {why}").chars().take(1024).collect();
+        self.change(place, |agent| {
+            let mut status = agent["status"].clone();
+            if agent::state_of(agent).is_installing() {
+                agent::set_stage(&mut status, &HostStage::Failed, why, Timestamp::now());
+                status["debugInfo"]["state"] = json!(HostState::Error.as_str());
+                status["debugInfo"]["stateInfo"] = json!(info);
+            }
+            Ok(status)
+        })
+        .await
+    }
+
+    /// What a host's steps are made of.
+    async fn material(&self, caller: &Caller, agent: &Value, now: Timestamp) -> Result<Material, Refusal> {
+        let progress = &agent["status"]["progress"]["currentStage"];
+        let state = agent::state_of(agent);
+        let (mut reach, mut install) = (None, None);
+        if agent["spec"]["clusterDeploymentName"]["name"].is_string() {
+            if Report::of(agent).is_own_agent() {
+                reach = files::reach(&self.objects, agent).await?;
+            }
+            if state == HostState::Installing {
+                install = Some(agent::install_request(agent, &caller.infra_env));
+            }
+        }
+        let time_sources = match self.environments.find(&caller.infra_env) {
+            Some((namespace, name)) if matches!(state, HostState::DiscoveringUnbound | HostState::Discovering) => {
+                let found = self.objects.find(Kind::InfraEnv, &namespace, &name).await;
+                found.map_err(|error| unavailable(&error))?.map(|found| sources(&found)).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        };
+        Ok(Material {
+            host_id: caller.host.clone(),
+            number: now.as_millisecond().unsigned_abs(),
+            time_sources,
+            reach,
+            install,
+            stage: progress.as_str().map(HostStage::from),
+        })
+    }
+}
+
+fn sources(environment: &Value) -> Vec<String> {
+    let spec = &environment["spec"];
+    let list = |name: &str| spec[name].as_array().cloned().unwrap_or_default();
+    let all = list("ntpSources").into_iter().chain(list("additionalNTPSources"));
+    all.filter_map(|source| source.as_str().map(str::to_owned)).take(32).collect()
+}
+
+/// The Agent of a host that is seen for the first time.
+fn new_agent(place: &Place, environment: &Value, report: &Report) -> Value {
+    let mut agent_labels = environment["spec"]["agentLabels"].as_object().cloned().unwrap_or_default();
+    agent_labels.insert(label::INFRA_ENV.to_owned(), environment["metadata"]["name"].clone());
+    agent_labels.insert(label::CLUSTER_NAMESPACE.to_owned(), json!(""));
+    let is_approved = environment["spec"]["agentApproval"]["autoApprove"] == true;
+    json!({
+        "apiVersion": Kind::Agent.api_version(), "kind": Kind::Agent.name(),
+        "metadata": {
+            "namespace": place.0, "name": place.1,
+            "labels": agent_labels,
+            "annotations": {(REPORT): report.to_text()},
+            "finalizers": [finalizer::AGENT],
+            "ownerReferences": [owner(environment)],
+        },
+        "spec": {"approved": is_approved, "role": "auto-assign"},
+    })
+}
+
+fn owner(environment: &Value) -> Value {
+    json!({
+        "apiVersion": Kind::InfraEnv.api_version(), "kind": Kind::InfraEnv.name(),
+        "name": environment["metadata"]["name"], "uid": environment["metadata"]["uid"],
+    })
+}
+
+/// What changes in an Agent whose host registers again, perhaps from the image of another environment.
+fn belonging(agent: &Value, environment: &Value, report: &Report) -> Value {
+    let mut change = json!({"metadata": {
+        "annotations": {(REPORT): report.to_text()},
+        "resourceVersion": agent["metadata"]["resourceVersion"],
+    }});
+    if agent["metadata"]["labels"][label::INFRA_ENV] != environment["metadata"]["name"] {
+        change["metadata"]["labels"] = json!({(label::INFRA_ENV): environment["metadata"]["name"]});
+        change["metadata"]["ownerReferences"] = json!([owner(environment)]);
+    }
+    if !has_finalizer(agent, finalizer::AGENT) {
+        let all: Vec<&str> = finalizers(agent).chain([finalizer::AGENT]).collect();
+        change["metadata"]["finalizers"] = json!(all);
+    }
+    change
+}
+
+/// The status of a host that just registered: what it said before is of another life.
+fn registered_status(agent: &Value) -> Value {
+    let mut status = agent["status"].clone();
+    let stage = status["progress"]["currentStage"].as_str().map(HostStage::from);
+    let state = status["debugInfo"]["state"].as_str().map(HostState::from);
+    let is_wanted = agent["spec"]["clusterDeploymentName"]["name"].is_string();
+    let decision = state::on_register(state.as_ref(), stage.as_ref(), is_wanted);
+    if !status.is_object() {
+        status = json!({});
+    }
+    let is_fresh = matches!(decision.state, HostState::Discovering | HostState::DiscoveringUnbound);
+    if is_fresh && let Some(status) = status.as_object_mut() {
+        for field in ["inventory", "progress", "ntpSources", "validationsInfo"] {
+            status.remove(field);
+        }
+    }
+    status["debugInfo"] = json!({"state": decision.state.as_str(), "stateInfo": decision.info});
+    agent::set_conditions(&mut status, agent, Timestamp::now());
+    status
+}
+
+/// How long a token is shown at least.
+const _: () = assert!(TOKEN_LIFE.as_secs() > TOKEN_ROTATION.as_secs());
