@@ -1,4 +1,4 @@
-//! Simulated nodes that speak every real protocol over real sockets.
+//! Simulated hosts and nodes that speak every real protocol over real sockets.
 //!
 //! A node here asks for its certificates, registers itself, renews its lease and reports its status exactly as a
 //! kubelet does, and misbehaves on command. It runs nothing: what it reports about pods is what a pod's annotations ask
@@ -9,6 +9,7 @@ mod certificate;
 mod client;
 mod clock;
 mod configure;
+mod discovery;
 mod disk;
 mod faults;
 mod identity;
@@ -27,6 +28,7 @@ mod trust;
 mod watch;
 
 pub use access::{Access, AccessError};
+pub use discovery::{Host, HostFaults, HostProgress, HostSpec};
 pub use faults::Faults;
 pub use progress::{Progress, Stage, Statistics};
 pub use simulator::{Node, Simulator};

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use crate::discovery::{Host, HostSpec};
 use crate::life::Life;
 use crate::network::Network;
 use crate::progress::{Progress, Reporter, Stage, Statistics};
@@ -13,11 +14,11 @@ use crate::spec::NodeSpec;
 use crate::trust::Trust;
 
 /// Starts nodes and holds what they share.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Simulator {
-    trust: Arc<Trust>,
+    pub(crate) trust: Arc<Trust>,
     /// How many nodes were started.
-    started: AtomicU32,
+    started: Arc<AtomicU32>,
 }
 
 /// A simulated node. Dropping it ends it, as pulling the plug does; its objects stay.
@@ -59,6 +60,11 @@ impl Simulator {
             }
         });
         Node { name, network, reporter, task }
+    }
+
+    /// Turns on a host that nobody configured: it shows itself to a discovery service and does what it is told.
+    pub fn turn_on(&self, spec: HostSpec) -> Host {
+        Host::start(self.clone(), spec)
     }
 }
 
