@@ -28,6 +28,34 @@ pub(crate) enum Command {
     Upgrade(Change),
     /// Takes this host out of its cluster and puts it back as it was.
     Leave(Leave),
+    /// Shows this host to a discovery service, and does what that says for as long as it runs.
+    Discover(Discover),
+}
+
+/// Where the host is shown.
+#[derive(Debug, Args)]
+pub(crate) struct Discover {
+    /// A file that says where and with which token, as discovery images have it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "infra_env_id", "token", "token_file", "ca_file"])]
+    pub(crate) settings: Option<PathBuf>,
+    /// The discovery service, as https://HOST:PORT.
+    #[arg(long, value_name = "URL", required_unless_present_any = ["settings", "show"])]
+    pub(crate) url: Option<String>,
+    /// The id of the InfraEnv.
+    #[arg(long, value_name = "ID", requires = "url")]
+    pub(crate) infra_env_id: Option<String>,
+    /// The token of the InfraEnv; --token-file keeps it out of the process list.
+    #[arg(long, value_name = "TOKEN", env = "PULL_SECRET_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<String>,
+    /// A file with the token.
+    #[arg(long, value_name = "FILE", conflicts_with = "token")]
+    pub(crate) token_file: Option<PathBuf>,
+    /// The CA of the discovery service, in PEM.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+    /// Prints what the host would say of itself, and does nothing else.
+    #[arg(long)]
+    pub(crate) show: bool,
 }
 
 /// How the host joins.

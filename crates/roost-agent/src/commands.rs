@@ -10,6 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use roost_agent::change;
 use roost_agent::collect::{self, Target as Reach};
+use roost_agent::discover::{self, Settings};
 use roost_agent::host::Host;
 use roost_agent::https::Address;
 use roost_agent::ignition_client::Target;
@@ -23,7 +24,7 @@ use roost_agent::preflight::{self, Expectations};
 use roost_agent::root::Root;
 use roost_agent::status;
 
-use crate::arguments::{Change, Join, Leave, Output, Preflight, Source, Status};
+use crate::arguments::{Change, Discover, Join, Leave, Output, Preflight, Source, Status};
 
 /// The exit code that says: the checks ran, and a join cannot go on.
 const CANNOT_JOIN: u8 = 2;
@@ -43,6 +44,8 @@ enum ArgumentsError {
     NotANode,
     #[error("cannot read {}", path.display())]
     File { path: std::path::PathBuf, source: std::io::Error },
+    #[error("--settings FILE, or --url with --infra-env-id and --token, says where to show this host")]
+    NoService,
 }
 
 type Outcome = Result<ExitCode, Box<dyn Error>>;
@@ -182,6 +185,36 @@ pub(crate) fn leave(arguments: &Leave) -> Outcome {
         say(&format!("{path} stays, since something that is not the agent's is in it"));
     }
     say("this host is as it was before it joined");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows the host.
+pub(crate) fn discover(arguments: &Discover) -> Outcome {
+    if arguments.show {
+        let inventory = serde_json::to_value(discover::inventory(&host()))?;
+        let document = serde_json::json!({"host_id": discover::identity(&host()).id(), "inventory": inventory});
+        print(&format_args!("{document:#}\n"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let read = |path: &std::path::PathBuf| {
+        std::fs::read_to_string(path).map_err(|source| ArgumentsError::File { path: path.clone(), source })
+    };
+    let settings: Settings = if let Some(path) = &arguments.settings {
+        serde_json::from_str(&read(path)?)?
+    } else {
+        let token = match (&arguments.token, &arguments.token_file) {
+            (Some(token), _) => Some(token.trim().to_owned()),
+            (None, Some(file)) => Some(read(file)?.trim().to_owned()),
+            (None, None) => None,
+        };
+        let (Some(url), Some(infra_env_id), Some(token)) =
+            (arguments.url.clone(), arguments.infra_env_id.clone(), token)
+        else {
+            return Err(ArgumentsError::NoService.into());
+        };
+        Settings { url, infra_env_id, token, certificate_authority: arguments.ca_file.clone() }
+    };
+    discover::discover(&host(), &settings, &mut say)?;
     Ok(ExitCode::SUCCESS)
 }
 

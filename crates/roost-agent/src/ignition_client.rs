@@ -120,10 +120,17 @@ impl Target {
         let trust = self.trust()?;
         let mut headers = self.headers.clone();
         headers.push(("Accept".to_owned(), "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1".to_owned()));
-        headers.push(("Roost-Host-Id".to_owned(), host.identity.clone()));
-        headers.push(("Roost-Host-Name".to_owned(), node_name.to_owned()));
         let addresses: Vec<String> = host.addresses.iter().map(ToString::to_string).collect();
-        headers.push(("Roost-Host-Addresses".to_owned(), addresses.join(",")));
+        for (name, value) in [
+            ("Roost-Host-Id", host.identity.clone()),
+            ("Roost-Host-Name", node_name.to_owned()),
+            ("Roost-Host-Addresses", addresses.join(",")),
+        ] {
+            // A host that was discovered is told who it is.
+            if !self.headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name)) {
+                headers.push((name.to_owned(), value));
+            }
+        }
         let request =
             Request { method: "GET", address: &address, headers: &headers, body: b"", largest: LARGEST_PAYLOAD };
         let server = address.authority();

@@ -1,4 +1,5 @@
-//! `hcp-agent`: makes a running Linux host a node of a hosted cluster, and the host that it was again.
+//! `hcp-agent`: makes a running Linux host a node of a hosted cluster, and the host that it was again; or shows it to a
+//! discovery service and does what that says.
 //!
 //! What is decided is pure ([`preflight`], [`software`], [`intent`]); what is done goes through [`root::Root`] and
 //! [`system::System`], so that all of it runs on a temporary directory, too.
@@ -11,6 +12,7 @@ pub mod cluster;
 pub mod collect;
 mod containers;
 mod digest;
+pub mod discover;
 pub mod host;
 pub mod https;
 pub mod ignition_client;

@@ -17,6 +17,7 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => commands::serve(&arguments),
         Command::Upgrade(arguments) => commands::upgrade(&arguments),
         Command::Leave(arguments) => commands::leave(&arguments),
+        Command::Discover(arguments) => commands::discover(&arguments),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {}", roost_agent::words::with_causes(error.as_ref()));

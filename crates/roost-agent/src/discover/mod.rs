@@ -1,0 +1,70 @@
+//! `hcp-agent discover`: shows this host to a discovery service, does what it is told, and stays for as long as it is on.
+
+mod hardware;
+mod network;
+mod service;
+mod session;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+
+pub use hardware::{identity, inventory};
+pub use service::CallError;
+pub use session::Session;
+
+use crate::root::Root;
+
+/// What the discovery image says, or a person on the command line.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Settings {
+    /// Where the service is, as `https://host:port`.
+    pub url: String,
+    /// The environment that the host is discovered in.
+    pub infra_env_id: String,
+    /// What it shows there.
+    pub token: String,
+    /// Whose certificate the service shows: a file in PEM.
+    #[serde(default)]
+    pub certificate_authority: Option<PathBuf>,
+}
+
+/// Why a host cannot be shown at all. Whatever may pass is tried again instead.
+#[derive(Debug, thiserror::Error)]
+pub enum DiscoverError {
+    /// The certificate authority cannot be read.
+    #[error("cannot read {}", path.display())]
+    Authority {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// It cannot be used.
+    #[error(transparent)]
+    Trust(#[from] crate::https::TrustError),
+    /// The address of the service is none.
+    #[error(transparent)]
+    Address(#[from] crate::https::AddressError),
+}
+
+/// The first wait after something failed; it doubles up to the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+
+/// Shows this host for as long as the program runs. Nothing that the service answers ends it: what is refused today may
+/// be allowed tomorrow, and nobody wants to visit a host for that.
+pub fn discover(root: &Root, settings: &Settings, tell: &mut dyn FnMut(&str)) -> Result<(), DiscoverError> {
+    let mut session = Session::new(root, settings)?;
+    let mut pause = PAUSES.0;
+    loop {
+        match session.run(tell) {
+            Ok(()) => pause = PAUSES.0,
+            Err(error) => {
+                tell(&format!("{}; trying again in {} s", crate::words::with_causes(&error), pause.as_secs()));
+                std::thread::sleep(pause);
+                pause = (pause * 2).min(PAUSES.1);
+            }
+        }
+    }
+}

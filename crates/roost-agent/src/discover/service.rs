@@ -1,0 +1,101 @@
+//! Calls of the discovery service.
+
+use std::time::Duration;
+
+use roost_host::wire::{OWN_AGENT, PREFER_HEADER, RENEWED_TOKEN_HEADER, TOKEN_HEADER};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{DiscoverError, Settings};
+use crate::https::{self, Address, HttpsError, Request, Trust};
+
+/// The largest answer that is taken.
+const LARGEST: u64 = 4 << 20;
+/// The most of a refusal's words that is shown.
+const LONGEST_REFUSAL: usize = 512;
+
+/// Why a call brought nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// There was no answer.
+    #[error("the discovery service does not answer")]
+    Https(#[from] HttpsError),
+    /// The service said no.
+    #[error("the discovery service answered {status}: {words}")]
+    Refused {
+        /// The code.
+        status: u16,
+        /// What it said.
+        words: String,
+    },
+    /// The answer is not what was asked for.
+    #[error("the answer of the discovery service makes no sense")]
+    Answer(#[from] serde_json::Error),
+}
+
+/// The service, as one host speaks with it.
+pub(super) struct Service {
+    address: Address,
+    trust: Trust,
+    token: String,
+}
+
+impl Service {
+    pub(super) fn new(settings: &Settings) -> Result<Self, DiscoverError> {
+        let trust = match &settings.certificate_authority {
+            None => Trust::System,
+            Some(path) => {
+                let failed = |source| DiscoverError::Authority { path: path.clone(), source };
+                Trust::from_pem(&std::fs::read(path).map_err(failed)?)?
+            }
+        };
+        Ok(Self { address: Address::parse(&settings.url)?, trust, token: settings.token.clone() })
+    }
+
+    /// Calls and reads the answer.
+    pub(super) fn call<T: DeserializeOwned>(
+        &mut self,
+        method: &'static str,
+        path: &str,
+        body: Option<&Value>,
+        wait: Duration,
+    ) -> Result<T, CallError> {
+        Ok(serde_json::from_slice(&self.send(method, path, body, wait)?)?)
+    }
+
+    /// Calls for the bytes of the answer.
+    pub(super) fn send(
+        &mut self,
+        method: &'static str,
+        path: &str,
+        body: Option<&Value>,
+        wait: Duration,
+    ) -> Result<Vec<u8>, CallError> {
+        let address = self.address.with_path(path);
+        let mut headers = vec![
+            (TOKEN_HEADER.to_owned(), self.token.clone()),
+            ("discovery_agent_version".to_owned(), version()),
+            ("Content-Type".to_owned(), "application/json".to_owned()),
+        ];
+        if !wait.is_zero() {
+            headers.push((PREFER_HEADER.to_owned(), format!("wait={}", wait.as_secs())));
+        }
+        let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+        let request = Request { method, address: &address, headers: &headers, body: &body, largest: LARGEST };
+        let answer = https::send(&request, &self.trust, None)?;
+        if let Some(token) = answer.header(RENEWED_TOKEN_HEADER) {
+            token.clone_into(&mut self.token);
+        }
+        if (200..300).contains(&answer.status) {
+            Ok(answer.body)
+        } else {
+            let words = String::from_utf8_lossy(&answer.body).chars().take(LONGEST_REFUSAL).collect();
+            Err(CallError::Refused { status: answer.status, words })
+        }
+    }
+}
+
+/// Which agent speaks.
+pub(super) fn version() -> String {
+    format!("{OWN_AGENT}{}", env!("CARGO_PKG_VERSION"))
+}
