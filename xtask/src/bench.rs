@@ -2,6 +2,7 @@
 
 mod disturbed;
 mod engine;
+mod hosts;
 mod nodes;
 mod planes;
 
@@ -23,6 +24,7 @@ pub(crate) async fn run(benchmark: &Bench) -> Result<(), TaskError> {
         Bench::Hostile(arguments) => disturbed::hostile(arguments).await,
         Bench::Neighbours(arguments) => disturbed::neighbours(arguments).await,
         Bench::Disturb(arguments) => disturbed::disturb(arguments).await,
+        Bench::Hosts(arguments) => hosts::run(arguments).await,
         Bench::Nodes(arguments) => nodes::run(arguments).await,
         Bench::Planes(arguments) => planes::run(arguments).await,
         Bench::Ignition => {

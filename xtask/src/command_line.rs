@@ -241,6 +241,8 @@ pub(crate) enum Bench {
     /// What the two above run beside what they measure.
     #[command(hide = true)]
     Disturb(BenchDisturb),
+    /// Discovered hosts: how fast they register, are bound and become nodes.
+    Hosts(BenchHosts),
     /// Simulated nodes: how fast they join, and what they cost.
     Nodes(BenchNodes),
     /// Hosted clusters: how soon they take writes, how many fit, how soon they are gone.
@@ -302,6 +304,14 @@ pub(crate) enum DisturbanceKind {
     Hostile,
     /// A cluster that is used as fast as it goes.
     Busy,
+}
+
+/// How many hosts are discovered.
+#[derive(Debug, Args)]
+pub(crate) struct BenchHosts {
+    /// How many.
+    #[arg(long, default_value_t = 500, value_name = "N")]
+    pub(crate) count: u16,
 }
 
 /// How many nodes join.

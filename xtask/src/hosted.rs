@@ -50,7 +50,10 @@ async fn journey(name: &str, management: &Management) -> Result<(), TaskError> {
         .map_err(|error| TaskError::Found(format!("hosted clusters on {name}: {}", words(&error))))?;
     hosted::run_nodes(management, &mut |step| println!("  {step}"))
         .await
-        .map_err(|error| TaskError::Found(format!("nodes on {name}: {}", words(&error))))
+        .map_err(|error| TaskError::Found(format!("nodes on {name}: {}", words(&error))))?;
+    hosted::run_metal(management, &mut |step| println!("  {step}"))
+        .await
+        .map_err(|error| TaskError::Found(format!("discovered hosts on {name}: {}", words(&error))))
 }
 
 fn failed(error: impl Into<hosted::HostedError>) -> TaskError {

@@ -5,6 +5,7 @@ mod disk;
 mod journey;
 mod leadership;
 mod management;
+mod metal;
 mod nodes;
 mod objects;
 mod rotation;
@@ -13,6 +14,8 @@ pub use chaos::{Outcome, destroy_at_random};
 pub use journey::{Step, run};
 pub use leadership::two_operators;
 pub use management::{Management, ManagementError};
+pub use metal::run as run_metal;
+pub(crate) use metal::{agents, prepare as prepare_environment};
 pub use nodes::run as run_nodes;
 pub use objects::{
     HostedCluster, create, guest_of, hosted_clusters, kubeconfig_of, wait_until_gone, wait_until_ready, write_into,

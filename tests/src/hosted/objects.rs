@@ -23,6 +23,8 @@ pub struct HostedCluster {
     pub name: String,
     /// How its services are published, as its spec says it.
     pub publishing: Value,
+    /// The namespace of the discovered hosts that become its nodes; without it, nobody makes machines.
+    pub agents: Option<String>,
 }
 
 /// The namespace of all hosted clusters.
@@ -36,7 +38,12 @@ impl HostedCluster {
 
     /// A cluster that is published in a way of its own.
     pub fn published(name: impl Into<String>, publishing: Value) -> Self {
-        Self { name: name.into(), publishing }
+        Self { name: name.into(), publishing, agents: None }
+    }
+
+    /// A cluster of discovered hosts.
+    pub fn on_agents(name: impl Into<String>, address: IpAddr, agents: impl Into<String>) -> Self {
+        Self { agents: Some(agents.into()), ..Self::new(name, address) }
     }
 
     pub(crate) fn control_plane_namespace(&self) -> String {
@@ -46,6 +53,12 @@ impl HostedCluster {
     fn documents(&self) -> [Value; 4] {
         let name = &self.name;
         let service = |service: &str| json!({"service": service, "servicePublishingStrategy": self.publishing});
+        let (platform, pool_platform) = match &self.agents {
+            None => (json!({"type": "None"}), json!({"type": "None"})),
+            Some(agents) => {
+                (json!({"type": "Agent", "agent": {"agentNamespace": agents}}), json!({"type": "Agent", "agent": {}}))
+            }
+        };
         let services = ["APIServer", "Ignition", "Konnectivity", "OAuthServer"].map(service);
         [
             json!({"apiVersion": "v1", "kind": "Secret",
@@ -62,7 +75,7 @@ impl HostedCluster {
                     {"type": "PersistentVolume", "persistentVolume": {"size": "8Gi"}}}},
                 "networking": {"clusterNetwork": [{"cidr": "10.132.0.0/14"}],
                     "serviceNetwork": [{"cidr": "172.31.0.0/16"}], "networkType": "OVNKubernetes"},
-                "platform": {"type": "None"},
+                "platform": platform,
                 "pullSecret": {"name": format!("{name}-pull-secret")},
                 "release": {"image": "embedded:v1.36.3"},
                 "secretEncryption": {"type": "aescbc",
@@ -74,7 +87,7 @@ impl HostedCluster {
                 "metadata": {"name": name, "namespace": NAMESPACE},
                 "spec": {"clusterName": name, "replicas": 0, "arch": "amd64",
                     "management": {"upgradeType": "InPlace", "autoRepair": false},
-                    "platform": {"type": "None"}, "release": {"image": "embedded:v1.36.3"}}}),
+                    "platform": pool_platform, "release": {"image": "embedded:v1.36.3"}}}),
         ]
     }
 }

@@ -3,6 +3,7 @@
 //! Two planes are measured one after the other with the same load, so that the numbers compare even on a busy machine.
 
 mod disturbance;
+mod hosts;
 mod latency;
 mod load;
 mod nodes;
@@ -20,6 +21,7 @@ use crate::client::{Call, Client, ClientError};
 use crate::plane::{Plane, PlaneError};
 
 pub use disturbance::{Disturbance, Disturbed, beside_a_busy_cluster, beside_hostile_clients, disturb};
+pub use hosts::{Hosts, hosts};
 pub use latency::Latency;
 pub use nodes::{Effort as NodesEffort, Nodes, NodesError, nodes};
 pub use planes::{Effort as PlanesEffort, Planes, PlanesError, Restart, Rounds, planes};

@@ -123,7 +123,7 @@ pub async fn nodes(plane: &Plane, effort: Effort) -> Result<Nodes, NodesError> {
     })
 }
 
-async fn management(plane: &Plane) -> Result<kube::Client, NodesError> {
+pub(super) async fn management(plane: &Plane) -> Result<kube::Client, NodesError> {
     let wrong = |error: &dyn std::fmt::Display| NodesError::Client(error.to_string());
     let kubeconfig = Kubeconfig::read_from(&plane.kubeconfig).map_err(|error| wrong(&error))?;
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
@@ -191,7 +191,7 @@ async fn ready_nodes(plane: &Plane) -> Result<usize, NodesError> {
 }
 
 /// Every node has a connection, so the soft limit of a login shell is too low.
-fn raise_file_limit() {
+pub(super) fn raise_file_limit() {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
