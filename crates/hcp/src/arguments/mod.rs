@@ -4,6 +4,7 @@
 #![expect(clippy::struct_field_names, reason = "fields are named as the flags are")]
 
 mod cluster;
+mod host;
 mod kubevirt;
 mod nodepool;
 mod operate;
@@ -15,6 +16,7 @@ use clap::builder::ValueParser;
 use clap::{ArgAction, Args, Command as Clap, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 pub(crate) use cluster::{ClusterFlags, ClusterPlatform, CreateCluster, CreateOutput, KubevirtFlags, Naming};
+pub(crate) use host::{Approve, ApproveHost, ApproveWhat, CreateInfraEnv};
 pub(crate) use kubevirt::{KubevirtInfra, VirtualMachine};
 pub(crate) use nodepool::{CreateNodePool, NodePoolFlags, NodePoolPlatform};
 pub(crate) use operate::{
@@ -52,7 +54,7 @@ pub(crate) enum Command {
     Down(Down),
     /// Say what runs, and where.
     Status(Status),
-    /// Create clusters, node pools, kubeconfigs and user-data.
+    /// Create clusters, node pools, kubeconfigs, user-data and InfraEnvs.
     Create(Create),
     /// Remove clusters and node pools with all that belongs to them.
     Destroy(Destroy),
@@ -60,6 +62,8 @@ pub(crate) enum Command {
     Get(Get),
     /// Show what a cluster consists of, and what each part waits for.
     Describe(Describe),
+    /// Let node pools use discovered hosts.
+    Approve(Approve),
     /// Move a cluster to another release.
     Upgrade(Upgrade),
     /// Leave a cluster or a node pool as it is, whatever changes.
@@ -105,6 +109,9 @@ pub(crate) enum CreateWhat {
     /// Print what machines of a NodePool are booted with. It has the pool's token.
     #[command(name = "userdata")]
     UserData(CreateUserData),
+    /// Create an InfraEnv: what hosts boot to be discovered.
+    #[command(name = "infraenv")]
+    InfraEnv(CreateInfraEnv),
 }
 
 /// What to remove.

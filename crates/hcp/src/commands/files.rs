@@ -40,6 +40,18 @@ pub(super) fn read(arguments: &CreateCluster) -> Result<Files, CommandError> {
     Ok(files)
 }
 
+/// The pull secret of a command that needs no other file.
+pub(super) fn pull_secret(path: &Path) -> Result<Vec<u8>, CommandError> {
+    let bytes = contents("pull-secret", path)?;
+    check_pull_secret(path, &bytes)?;
+    Ok(bytes)
+}
+
+/// A public key, as text.
+pub(super) fn ssh_key(path: &Path) -> Result<String, CommandError> {
+    String::from_utf8(contents("ssh-key", path)?).map_err(|_| unusable("ssh-key", path, "it is not text"))
+}
+
 fn contents(flag: &'static str, path: &Path) -> Result<Vec<u8>, CommandError> {
     let failed = |source| CommandError::Read { flag, path: path.to_owned(), source };
     let mut bytes = Vec::new();

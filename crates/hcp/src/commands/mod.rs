@@ -1,7 +1,9 @@
 //! What each command does with the management plane.
 
+mod approve;
 mod change;
 mod create_cluster;
+mod create_infra_env;
 mod create_kubeconfig;
 mod create_nodepool;
 mod create_userdata;
@@ -47,6 +49,7 @@ async fn dispatch(command: Command, flavour: Flavour) -> Result<(), CommandError
             CreateWhat::NodePool(arguments) => create_nodepool::run(&arguments, flavour).await,
             CreateWhat::Kubeconfig(arguments) => create_kubeconfig::run(&arguments).await,
             CreateWhat::UserData(arguments) => create_userdata::run(&arguments).await,
+            CreateWhat::InfraEnv(arguments) => create_infra_env::run(&arguments).await,
         },
         Command::Destroy(destroy) => match destroy.what {
             DestroyWhat::Cluster(arguments) => destroy::cluster(&arguments, flavour).await,
@@ -54,6 +57,7 @@ async fn dispatch(command: Command, flavour: Flavour) -> Result<(), CommandError
         },
         Command::Get(arguments) => get::run(&arguments).await,
         Command::Describe(arguments) => describe::run(&arguments).await,
+        Command::Approve(arguments) => approve::run(&arguments).await,
         Command::Upgrade(arguments) => change::upgrade(&arguments).await,
         Command::Pause(arguments) => change::pause(&arguments).await,
         Command::Resume(arguments) => change::resume(&arguments).await,

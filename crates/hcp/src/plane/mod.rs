@@ -13,8 +13,8 @@ use serde_json::Value;
 
 pub(crate) use error::PlaneError;
 pub(crate) use resource::{
-    AGENTS, CONFIG_MAPS, CONTROL_PLANE_COMPONENTS, HOSTED_CLUSTERS, HOSTED_CONTROL_PLANES, NAMESPACES, NODE_POOLS,
-    NODES, Resource, SECRETS,
+    AGENTS, CONFIG_MAPS, CONTROL_PLANE_COMPONENTS, HOSTED_CLUSTERS, HOSTED_CONTROL_PLANES, INFRA_ENVS, NAMESPACES,
+    NODE_POOLS, NODES, Resource, SECRETS,
 };
 
 /// The owner of the fields that this program applies; upstream's, so that both can look after the same objects.

@@ -18,6 +18,10 @@ const fn hypershift(plural: &'static str, kind: &'static str) -> Resource {
     Resource { group: "hypershift.openshift.io", version: "v1beta1", plural, kind, namespaced: true }
 }
 
+const fn discovery(plural: &'static str, kind: &'static str) -> Resource {
+    Resource { group: "agent-install.openshift.io", version: "v1beta1", plural, kind, namespaced: true }
+}
+
 pub(crate) static NAMESPACES: Resource = core("namespaces", "Namespace", false);
 pub(crate) static NODES: Resource = core("nodes", "Node", false);
 pub(crate) static SECRETS: Resource = core("secrets", "Secret", true);
@@ -26,13 +30,8 @@ pub(crate) static HOSTED_CLUSTERS: Resource = hypershift("hostedclusters", "Host
 pub(crate) static HOSTED_CONTROL_PLANES: Resource = hypershift("hostedcontrolplanes", "HostedControlPlane");
 pub(crate) static CONTROL_PLANE_COMPONENTS: Resource = hypershift("controlplanecomponents", "ControlPlaneComponent");
 pub(crate) static NODE_POOLS: Resource = hypershift("nodepools", "NodePool");
-pub(crate) static AGENTS: Resource = Resource {
-    group: "agent-install.openshift.io",
-    version: "v1beta1",
-    plural: "agents",
-    kind: "Agent",
-    namespaced: true,
-};
+pub(crate) static AGENTS: Resource = discovery("agents", "Agent");
+pub(crate) static INFRA_ENVS: Resource = discovery("infraenvs", "InfraEnv");
 
 impl Resource {
     /// The kind that creates objects such as these.

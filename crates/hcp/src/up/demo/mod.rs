@@ -117,7 +117,7 @@ fn request() -> Result<HighArguments, DemoError> {
     let low = match Arguments::read_from(&words)?.command {
         Command::Create(create) => match create.what {
             CreateWhat::Cluster(cluster) => cluster,
-            CreateWhat::NodePool(_) | CreateWhat::Kubeconfig(_) | CreateWhat::UserData(_) => {
+            CreateWhat::NodePool(_) | CreateWhat::Kubeconfig(_) | CreateWhat::UserData(_) | CreateWhat::InfraEnv(_) => {
                 return Err(not_a_cluster());
             }
         },
