@@ -13,7 +13,7 @@ use crate::configure::{self, Configuration, ConfigureError};
 use crate::disk::Disk;
 use crate::identity::Identity;
 use crate::ignition::Fetcher;
-use crate::kubelet::{self, Kubelet, Shown};
+use crate::kubelet::{self, Disks, Kubelet, Shown};
 use crate::network::Network;
 use crate::node::{self, Facts};
 use crate::pods::{Addresses, View, Worker};
@@ -156,8 +156,13 @@ impl Life {
         let shown = Arc::new(Shown::default());
         let tls = kubelet::tls(&self.trust, Arc::clone(&shown), &configuration.callers)?;
         let view = View::default();
-        let kubelet =
-            Kubelet { node: name.clone(), client: Arc::clone(&client), clock: self.clock, view: view.clone() };
+        let kubelet = Kubelet {
+            node: name.clone(),
+            client: Arc::clone(&client),
+            clock: self.clock,
+            view: view.clone(),
+            disks: Disks::default(),
+        };
         let kubelet = async {
             if let Some(listener) = listener {
                 kubelet.serve(listener, tls).await;

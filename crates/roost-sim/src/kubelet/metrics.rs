@@ -1,4 +1,4 @@
-//! What the pods of a simulated node use: a fixed share for every container that runs.
+//! What the pods of a simulated node use: a share for every container that runs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,10 +7,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::clock::seconds;
-use crate::pods::PodView;
+use crate::pods::{ContainerView, PodView};
 
-/// What a container that runs uses of a processor, in thousandths.
-const MILLICORES: u64 = 10;
 /// What a container that runs uses of the memory, in bytes.
 const MEMORY: u64 = 32 << 20;
 /// What the node uses itself, in thousandths of a processor and in bytes.
@@ -22,9 +20,14 @@ fn running(pod: &PodView) -> u64 {
     pod.containers.iter().filter(|container| container.running.is_some()).count() as u64
 }
 
+/// What the containers that run use of a processor, in thousandths.
+fn cores(pod: &PodView) -> u64 {
+    pod.containers.iter().filter(|container| container.running.is_some()).map(|container| container.milli_cores).sum()
+}
+
 /// Processor time since a container runs, in seconds.
-fn spent(since: Timestamp, now: Timestamp) -> f64 {
-    now.duration_since(since).as_secs_f64().max(0.0) * MILLICORES as f64 / 1000.0
+fn spent(container: &ContainerView, since: Timestamp, now: Timestamp) -> f64 {
+    now.duration_since(since).as_secs_f64().max(0.0) * container.milli_cores as f64 / 1000.0
 }
 
 /// The resource metrics, as a metrics server reads them.
@@ -39,7 +42,7 @@ pub(super) fn resource(pods: &Pods, now: Timestamp) -> String {
         for container in &pod.containers {
             let Some(since) = container.running else { continue };
             let (spent, labels) = (
-                spent(since, now),
+                spent(container, since, now),
                 format!("{{container=\"{}\",namespace=\"{namespace}\",pod=\"{name}\"}}", container.name),
             );
             of_pod += spent;
@@ -85,10 +88,10 @@ pub(super) fn summary(node: &str, pods: &Pods, now: Timestamp) -> Value {
         })
     };
     let of_pods = pods.iter().map(|((namespace, name), pod)| {
-        let mut stats = usage(running(pod) * MILLICORES, running(pod) * MEMORY);
+        let mut stats = usage(cores(pod), running(pod) * MEMORY);
         stats["podRef"] = json!({"name": name, "namespace": namespace, "uid": pod.uid});
         let containers = pod.containers.iter().filter_map(|container| {
-            let mut stats = usage(MILLICORES, MEMORY);
+            let mut stats = usage(container.milli_cores, MEMORY);
             stats["name"] = json!(container.name);
             stats["startTime"] = json!(seconds(container.running?));
             Some(stats)
@@ -97,7 +100,7 @@ pub(super) fn summary(node: &str, pods: &Pods, now: Timestamp) -> Value {
         stats
     });
     let all: u64 = pods.values().map(running).sum();
-    let mut of_node = usage(OWN.0 + all * MILLICORES, OWN.1 + all * MEMORY);
+    let mut of_node = usage(OWN.0 + pods.values().map(cores).sum::<u64>(), OWN.1 + all * MEMORY);
     of_node["nodeName"] = json!(node);
     json!({"node": of_node, "pods": of_pods.collect::<Vec<_>>()})
 }
@@ -115,6 +118,7 @@ mod tests {
             running: running.map(|second| Timestamp::from_second(second).unwrap()),
             over: false,
             lines: Vec::new(),
+            milli_cores: 10,
         };
         let pod = PodView { uid: "u".to_owned(), containers: vec![container("a", Some(900)), container("b", None)] };
         [(("n".to_owned(), "p".to_owned()), pod)].into()

@@ -1,6 +1,7 @@
 //! The server of a simulated kubelet: what is asked of a node over TLS with its serving certificate.
 
 mod answer;
+mod enter;
 mod logs;
 mod metrics;
 mod permission;
@@ -12,8 +13,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
+use http::header::UPGRADE;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
 use roost_pki::{Certificate, CertificateBundle};
 use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
 use rustls::sign::CertifiedKey;
@@ -27,6 +30,8 @@ use crate::clock::Clock;
 use crate::identity::Identity;
 use crate::pods::View;
 use crate::trust::{Trust, TrustError};
+pub(crate) use enter::Disks;
+use enter::Entered;
 
 /// Where kubelets listen, unless somebody else does.
 const PORT: u16 = 10_250;
@@ -79,6 +84,7 @@ pub(crate) struct Kubelet {
     pub(crate) client: Arc<Client>,
     pub(crate) clock: Clock,
     pub(crate) view: View,
+    pub(crate) disks: Disks,
 }
 
 impl Kubelet {
@@ -105,13 +111,23 @@ impl Kubelet {
         let leaf = stream.get_ref().1.peer_certificates().and_then(<[_]>::first);
         let certificate = leaf.and_then(|leaf| Certificate::from_der(leaf).ok());
         let certificate = Arc::new(certificate);
-        let service = service_fn(move |request| {
-            let (kubelet, certificate) = (Arc::clone(&self), Arc::clone(&certificate));
-            async move { Ok::<_, Infallible>(kubelet.answer(&request, certificate.as_ref().as_ref()).await) }
+        let entered: Arc<Mutex<Option<Entered>>> = Arc::default();
+        let service = service_fn(|mut request| {
+            let (kubelet, certificate, entered) = (Arc::clone(&self), Arc::clone(&certificate), Arc::clone(&entered));
+            async move {
+                let upgrade = request.headers().contains_key(UPGRADE).then(|| hyper::upgrade::on(&mut request));
+                let (response, then) = kubelet.answer(&request, upgrade, certificate.as_ref().as_ref()).await;
+                *entered.lock() = then;
+                Ok::<_, Infallible>(response)
+            }
         });
         let mut builder = hyper::server::conn::http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(HEADERS);
-        let _ = builder.serve_connection(TokioIo::new(stream), service).await;
+        let _ = builder.serve_connection(TokioIo::new(stream), service).with_upgrades().await;
+        let then = entered.lock().take();
+        if let Some(then) = then {
+            then.await;
+        }
     }
 }
 

@@ -11,7 +11,8 @@ const LONGEST: i64 = 10 * 365 * 24 * 3600;
 const USUAL_RUN: SignedDuration = SignedDuration::from_secs(1);
 /// The first wait before a container is started again that has ended twice.
 const USUAL_BACK_OFF: SignedDuration = SignedDuration::from_secs(10);
-
+/// What a container uses of a processor, in thousandths, when nobody says.
+const USUAL_CORES: u64 = 10;
 /// A container that takes no time and waits no time would be started again without end.
 const SHORTEST_BACK_OFF: SignedDuration = SignedDuration::from_millis(10);
 
@@ -34,6 +35,8 @@ pub(super) struct Behaviour {
     pub(super) ignores_term: bool,
     /// `back-off-seconds`: the first wait before it is started again.
     pub(super) back_off: SignedDuration,
+    /// `cpu-millicores`: what it uses of a processor while it runs, in thousandths.
+    pub(super) milli_cores: u64,
 }
 
 impl Behaviour {
@@ -57,6 +60,9 @@ impl Behaviour {
             pull_error: set("pull-error"),
             ignores_term: set("ignore-term"),
             back_off: seconds("back-off-seconds").unwrap_or(USUAL_BACK_OFF).max(SHORTEST_BACK_OFF),
+            milli_cores: text("cpu-millicores")
+                .and_then(|cores| cores.parse::<u32>().ok())
+                .map_or(USUAL_CORES, u64::from),
         }
     }
 }

@@ -12,8 +12,5 @@ mod view;
 mod worker;
 
 pub(crate) use addresses::Addresses;
-pub(crate) use view::{Line, PodView, View};
+pub(crate) use view::{ContainerView, Line, PodView, View};
 pub(crate) use worker::Worker;
-
-#[cfg(test)]
-pub(crate) use view::ContainerView;

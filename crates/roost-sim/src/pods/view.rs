@@ -22,6 +22,8 @@ pub(crate) struct ContainerView {
     /// Whether it will say nothing more.
     pub(crate) over: bool,
     pub(crate) lines: Vec<Line>,
+    /// What it uses of a processor while it runs, in thousandths.
+    pub(crate) milli_cores: u64,
 }
 
 /// A pod as others see it.
@@ -69,6 +71,7 @@ impl View {
             },
             over: container.is_over().is_some(),
             lines: container.lines.clone(),
+            milli_cores: container.behaviour.milli_cores,
         });
         let seen = PodView { uid: pod.uid.clone(), containers: containers.collect() };
         let before = self.pods.lock().insert((pod.namespace.clone(), pod.name.clone()), seen.clone());
