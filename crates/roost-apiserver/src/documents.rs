@@ -59,7 +59,7 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
             if let Some(rest) = path.strip_prefix("/openapi/") {
                 return Ok(crate::openapi::answer(call, rest));
             }
-            let extra = custom_resources(cluster);
+            let extra = further_resources(cluster);
             let document_at = match path.trim_start_matches('/').split('/').collect::<Vec<_>>().as_slice() {
                 ["api", version] => discovery::resource_list("", version, &extra),
                 ["apis", group] => discovery::group(group, &extra).or_else(|| foreign_group(cluster, group)),
@@ -98,7 +98,7 @@ fn foreign_group(cluster: &Cluster, name: &str) -> Option<Value> {
 
 /// The list of groups, those of other servers last.
 fn group_list(cluster: &Cluster) -> Value {
-    let mut list = discovery::group_list(&custom_resources(cluster));
+    let mut list = discovery::group_list(&further_resources(cluster));
     if let Some(groups) = list["groups"].as_array_mut() {
         let known = |group: &Value| groups.iter().any(|known| known["name"] == group["name"]);
         let foreign: Vec<Value> =
@@ -113,6 +113,13 @@ fn public(mut response: Response<Body>) -> Response<Body> {
     let hour = http::HeaderValue::from_static("public, max-age=3600");
     response.headers_mut().insert(http::header::CACHE_CONTROL, hour);
     response
+}
+
+/// What a tenant serves beside the built-in resources, as discovery wants it.
+fn further_resources(cluster: &Cluster) -> Vec<DynamicResource> {
+    let mut resources = custom_resources(cluster);
+    resources.extend(crate::resource_metrics::resources(cluster));
+    resources
 }
 
 /// The custom resources of a tenant, as discovery wants them.
@@ -131,6 +138,7 @@ pub(crate) fn custom_resources(cluster: &Cluster) -> Vec<DynamicResource> {
             categories: definition.categories.clone(),
             namespaced: resource.namespaced,
             terminating: custom.terminating,
+            read_only: false,
             status: custom.version().status,
             scale: custom.version().scale.is_some(),
             storage_version_hash: storage_version_hash(&resource.group, &definition.storage_version, &resource.kind),
@@ -171,7 +179,7 @@ fn aggregated_encoding(call: &Call) -> Option<Encoding> {
 fn aggregated(call: &Call, path: &str, encoding: Encoding) -> Response<Body> {
     let value = match path {
         "/api" => discovery::aggregated_core(),
-        _ => discovery::aggregated(&custom_resources(&call.cluster)),
+        _ => discovery::aggregated(&further_resources(&call.cluster)),
     };
     let media_type = format!("{}{AGGREGATED}", encoding.media_type());
     let body = respond::encode(&value, &Format { encoding, ..Format::JSON });

@@ -16,13 +16,14 @@ use crate::read;
 use crate::resource::Resource;
 use crate::respond::{self, Body};
 use crate::write::{self, Change, ChangeKind, Target, apply_defaults};
-use crate::{after, route, subresource};
+use crate::{after, resource_metrics, route, subresource};
 
 /// Answers a request on a resource.
 pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>, Status> {
     let info = &call.info;
     let Some(resource) = call.cluster.resource(&info.group, &info.version, &info.resource) else {
-        return Ok(route::unknown_path(call));
+        let answer = resource_metrics::answer(call).await;
+        return answer.unwrap_or_else(|| Ok(route::unknown_path(call)));
     };
     if let Some(refusal) = route::refuse(&resource, call) {
         return refusal;

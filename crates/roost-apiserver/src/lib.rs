@@ -41,6 +41,7 @@ mod read;
 mod registered;
 mod request;
 mod resource;
+mod resource_metrics;
 mod respond;
 mod route;
 mod seal;

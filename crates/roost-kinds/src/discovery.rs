@@ -12,11 +12,14 @@ use crate::version::Precedence;
 
 /// The place of groups made of custom resources among the others.
 const DYNAMIC_GROUP_PRIORITY: i32 = 1000;
+/// The place of groups of which nothing is stored: behind all others, where a metrics server registers its own.
+const READ_ONLY_GROUP_PRIORITY: i32 = 100;
 /// The place of a custom resource's versions among those of its group.
 const DYNAMIC_VERSION_PRIORITY: i32 = 100;
 
 const VERBS: &[&str] = &["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"];
 const TERMINATING_VERBS: &[&str] = &["delete", "deletecollection", "get", "list", "watch"];
+const READ_ONLY_VERBS: &[&str] = &["get", "list"];
 const SUBRESOURCE_VERBS: &[&str] = &["get", "patch", "update"];
 
 /// A custom resource in one served version.
@@ -46,6 +49,8 @@ pub struct DynamicResource {
     pub scale: bool,
     /// Whether the definition is being deleted, so that nothing can be written any more.
     pub terminating: bool,
+    /// Whether nothing is stored: objects can be got and listed, and never are written.
+    pub read_only: bool,
     /// The first eight bytes of the SHA-256 of `group/version/kind` of the storage version, in base64.
     pub storage_version_hash: String,
 }
@@ -129,9 +134,10 @@ fn groups(dynamic: &[DynamicResource]) -> Vec<Group<'_>> {
         .iter()
         .filter(|version| !version.group.is_empty())
         .map(|version| (version.group, version.version, version.group_priority, version.version_priority));
-    let custom = dynamic
-        .iter()
-        .map(|resource| (&*resource.group, &*resource.version, DYNAMIC_GROUP_PRIORITY, DYNAMIC_VERSION_PRIORITY));
+    let custom = dynamic.iter().map(|resource| {
+        let priority = if resource.read_only { READ_ONLY_GROUP_PRIORITY } else { DYNAMIC_GROUP_PRIORITY };
+        (&*resource.group, &*resource.version, priority, DYNAMIC_VERSION_PRIORITY)
+    });
     let mut all: Vec<_> = built_in.chain(custom).collect();
     let priority = |name: &str| all.iter().filter(|entry| entry.0 == name).map(|entry| entry.2).max();
     let mut names: Vec<_> = all.iter().map(|entry| entry.0).collect();
@@ -205,7 +211,11 @@ fn subresource_entry(resource: &Resource, below: &Subresource) -> Value {
 }
 
 fn dynamic_verbs(resource: &DynamicResource) -> &'static [&'static str] {
-    if resource.terminating { TERMINATING_VERBS } else { VERBS }
+    match (resource.read_only, resource.terminating) {
+        (true, _) => READ_ONLY_VERBS,
+        (false, true) => TERMINATING_VERBS,
+        (false, false) => VERBS,
+    }
 }
 
 fn dynamic_entries(resource: &DynamicResource, entries: &mut Vec<Value>) {
@@ -215,8 +225,10 @@ fn dynamic_entries(resource: &DynamicResource, entries: &mut Vec<Value>) {
         "namespaced": resource.namespaced,
         "kind": resource.kind,
         "verbs": dynamic_verbs(resource),
-        "storageVersionHash": resource.storage_version_hash,
     });
+    if !resource.storage_version_hash.is_empty() {
+        entry["storageVersionHash"] = resource.storage_version_hash.as_str().into();
+    }
     if !resource.short_names.is_empty() {
         entry["shortNames"] = json!(resource.short_names);
     }

@@ -13,7 +13,7 @@ pub const TAINT_COMPONENT: &str = "taint-eviction-controller";
 
 /// What the taints of its node mean for a pod: now, later, or never.
 pub fn by_taints(pod: &Pod, node: &Node, placed: Timestamp, now: Timestamp) -> Vec<Action> {
-    if pod.metadata.is_going() || pod.has_ended() {
+    if pod.metadata.is_going() {
         return Vec::new();
     }
     let mut shortest: Option<i64> = None;

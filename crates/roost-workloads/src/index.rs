@@ -198,6 +198,11 @@ impl Index {
         self.pods.range(prefix..end).map(|(_, pod)| pod)
     }
 
+    /// The pods of a node, also those that have ended.
+    pub fn pods_of_node<'a>(&'a self, node: &'a str) -> impl Iterator<Item = &'a Arc<Pod>> {
+        self.pods.values().filter(move |pod| pod.spec.node_name == node)
+    }
+
     /// Whether there are any pods.
     pub fn has_pods(&self) -> bool {
         !self.pods.is_empty()

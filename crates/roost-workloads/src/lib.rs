@@ -4,6 +4,7 @@
 //! someone else carries out in their order. Behaviour, words and reasons are those of the stock controllers.
 
 pub mod action;
+pub mod autoscaler;
 pub mod condition;
 pub mod cron_job;
 pub mod daemon_set;
@@ -23,6 +24,7 @@ pub mod selector;
 pub mod stateful_set;
 pub mod template;
 pub mod value;
+pub mod volume;
 
 pub use action::{Action, Event, Reference};
 pub use index::{Index, Source};

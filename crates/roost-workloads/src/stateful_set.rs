@@ -1,6 +1,7 @@
 //! StatefulSets: pods with a name and storage of their own, in their order.
 
 mod identity;
+mod retention;
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use crate::metadata::Metadata;
 use crate::{Action, Pod, history, metadata, replica_set, selector, value};
 
 pub use identity::{claim_name, claims, ordinal};
+pub use retention::{is_in_range, owners_of_claim};
 
 /// Who the events are from.
 pub const COMPONENT: &str = "statefulset-controller";

@@ -21,6 +21,7 @@ use crate::resource::Resource;
 use crate::respond::Body;
 
 pub(crate) use binding::{assign, set_condition};
+pub(crate) use connect::backend_of_kubelet;
 
 /// Answers a request that is not plain reading or writing of a stored object; none when it is.
 pub(crate) async fn handle(

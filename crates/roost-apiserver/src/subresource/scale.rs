@@ -51,7 +51,7 @@ fn split(path: &str) -> Vec<String> {
 }
 
 /// Answers a get, update or patch of a scale.
-pub(super) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
+pub(crate) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
     let info = &call.info;
     let paths = Paths::of(resource).ok_or_else(Status::unknown_path)?;
     let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;

@@ -9,6 +9,7 @@ use super::outcome::{Rejection, Unfit};
 use super::score;
 use super::spread::{self, Spread};
 use super::state::{Place, State};
+use super::volumes::Volumes;
 use crate::{Pod, hash};
 
 /// From this many nodes on, not all of them are looked at.
@@ -21,6 +22,8 @@ const LEAST_PERCENT: usize = 5;
 pub struct Surroundings {
     /// Which pods are of the same kind: those of the same Services and of the same owner.
     pub same_kind: Option<Selector>,
+    /// The pod's claims, where it has any, or what is wrong with them.
+    pub volumes: Option<Result<Volumes, String>>,
 }
 
 /// Where a pod goes.
@@ -38,15 +41,23 @@ pub(super) struct Question<'a> {
     wish: Wish,
     spread: Option<Spread>,
     affinity: Option<Affinity>,
+    volumes: Option<&'a Volumes>,
 }
 
 impl<'a> Question<'a> {
-    pub(super) fn new(state: &State, pod: &'a Pod) -> Question<'a> {
-        Question { pod, wish: Wish::of(pod), spread: Spread::new(state, pod), affinity: Affinity::new(state, pod) }
+    pub(super) fn new(state: &State, pod: &'a Pod, surroundings: &'a Surroundings) -> Question<'a> {
+        Question {
+            pod,
+            wish: Wish::of(pod),
+            spread: Spread::new(state, pod),
+            affinity: Affinity::new(state, pod),
+            volumes: surroundings.volumes.as_ref().and_then(|volumes| volumes.as_ref().ok()),
+        }
     }
 
     pub(super) fn ask(&self, place: &Place, node: &Node) -> Option<Rejection> {
         filter::filter(self.pod, &self.wish, place, node)
+            .or_else(|| self.volumes.and_then(|volumes| volumes.filter(node)))
             .or_else(|| self.spread.as_ref().and_then(|spread| spread.filter(node)))
             .or_else(|| self.affinity.as_ref().and_then(|affinity| affinity.filter(node)))
     }
@@ -54,7 +65,11 @@ impl<'a> Question<'a> {
 
 /// Finds a node for a pod, or says why there is none.
 pub fn choose(state: &mut State, pod: &Pod, surroundings: &Surroundings) -> Result<Choice, Unfit> {
-    let question = Question::new(state, pod);
+    if let Some(Err(why)) = &surroundings.volumes {
+        let nodes = state.places.values().filter(|place| place.node.is_some()).count();
+        return Err(Unfit { nodes, before: why.clone(), ..Unfit::default() });
+    }
+    let question = Question::new(state, pod, surroundings);
     let nodes: Vec<(&Place, &Node)> =
         state.places.values().filter_map(|place| Some((place, place.node.as_deref()?))).collect();
     let enough = enough_of(nodes.len());

@@ -65,7 +65,8 @@ pub(crate) fn wants(pod: &Pod, node: &Node) -> bool {
     selected && required.is_none_or(|required| any_term(required, node))
 }
 
-fn any_term(selector: &NodeSelector, node: &Node) -> bool {
+/// Whether any of a selector's terms describes a node.
+pub(super) fn any_term(selector: &NodeSelector, node: &Node) -> bool {
     selector.node_selector_terms.iter().any(|term| matches_term(term, node))
 }
 

@@ -4,6 +4,7 @@
 //! rule are counted, not listed, so that what one more pod costs does not grow with the pods already placed.
 
 mod affinity;
+mod budget;
 mod choose;
 mod filter;
 mod node;
@@ -13,13 +14,16 @@ mod score;
 mod spread;
 mod state;
 mod term;
+mod volumes;
 
+pub use budget::Budget;
 pub use choose::{Choice, Surroundings, choose};
 pub(crate) use filter::{untolerated, wants};
 pub use node::{Image, Node, Taint};
 pub use outcome::Unfit;
 pub use preempt::{Preemption, preempt};
 pub use state::State;
+pub use volumes::{Bindings, Found, Volumes};
 
 /// The scheduler that pods ask for when they ask for none.
 pub const DEFAULT_NAME: &str = "default-scheduler";

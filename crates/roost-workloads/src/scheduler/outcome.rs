@@ -28,6 +28,8 @@ impl Rejection {
 pub struct Unfit {
     pub(super) nodes: usize,
     pub(super) rejections: BTreeMap<String, Rejection>,
+    /// What keeps the pod from any node, found before nodes were asked.
+    pub(super) before: String,
 }
 
 impl Unfit {
@@ -36,7 +38,10 @@ impl Unfit {
         if self.nodes == 0 {
             return "no nodes available to schedule pods".to_owned();
         }
-        let counted = histogram(self.rejections.values().flat_map(|rejection| &rejection.reasons).map(String::as_str));
+        let counted = match self.before.as_str() {
+            "" => histogram(self.rejections.values().flat_map(|rejection| &rejection.reasons).map(String::as_str)),
+            before => before.to_owned(),
+        };
         let mut message = format!("0/{} nodes are available:", self.nodes);
         if !counted.is_empty() {
             message.push(' ');

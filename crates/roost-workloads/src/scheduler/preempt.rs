@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::choose::Question;
+use super::budget::{self, Budget};
+use super::choose::{Question, Surroundings};
 use super::outcome::{Rejection, Unfit, histogram};
 use super::state::State;
 use crate::Pod;
@@ -11,6 +12,8 @@ const NOT_HELPFUL: &str = "Preemption is not helpful for scheduling";
 const NO_VICTIMS: &str = "No preemption victims found for incoming pod";
 /// What the rule about devices says about pods that have none.
 const NO_CLAIMS: &str = "no new claims to deallocate";
+/// What it says when it was not asked before.
+const NOT_NOTED: &str = "not found";
 
 /// What came of the attempt to make room.
 #[derive(Clone, Debug)]
@@ -27,8 +30,18 @@ pub enum Preemption {
 }
 
 /// Looks for the node where the least is lost when pods of lower priority go. The state is as before afterwards.
-pub fn preempt(state: &mut State, pod: &Pod, unfit: &Unfit) -> Preemption {
+pub fn preempt(
+    state: &mut State,
+    pod: &Pod,
+    unfit: &Unfit,
+    surroundings: &Surroundings,
+    budgets: &[Budget],
+) -> Preemption {
     let impossible = |words: &str| Preemption::Impossible(format!("{NO_CLAIMS}, preemption: {words}"));
+    if !unfit.before.is_empty() {
+        // Nodes were not even asked, and the rule about devices misses what it would have noted then.
+        return Preemption::Impossible(NOT_NOTED.to_owned());
+    }
     if pod.spec.preemption_policy == "Never" {
         return impossible("not eligible due to preemptionPolicy=Never.");
     }
@@ -47,9 +60,9 @@ pub fn preempt(state: &mut State, pod: &Pod, unfit: &Unfit) -> Preemption {
             reasons.push(NOT_HELPFUL.to_owned());
             continue;
         }
-        match victims_on(state, pod, name) {
-            Ok(victims) => {
-                let cost = Cost::of(&victims);
+        match victims_on(state, pod, name, surroundings, budgets) {
+            Ok((violations, victims)) => {
+                let cost = Cost::of(violations, &victims);
                 if best.as_ref().is_none_or(|(least, ..)| cost < *least) {
                     best = Some((cost, name.clone(), victims));
                 }
@@ -73,9 +86,10 @@ fn is_being_preempted(pod: &Pod) -> bool {
             .is_some_and(|condition| condition.status == "True" && condition.reason == "PreemptionByScheduler")
 }
 
-/// What is lost: the highest priority, the sum of all, how many, and the youngest of the most important.
+/// What is lost: how many that a budget protects, the highest priority, the sum of all, how many, and the youngest of the most important.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Cost {
+    violations: usize,
     highest: i64,
     sum: i64,
     count: usize,
@@ -83,11 +97,12 @@ struct Cost {
 }
 
 impl Cost {
-    fn of(victims: &[Arc<Pod>]) -> Cost {
+    fn of(violations: usize, victims: &[Arc<Pod>]) -> Cost {
         let highest = victims.iter().map(|victim| victim.spec.priority).max().unwrap_or(i64::MIN);
         let important = victims.iter().filter(|victim| victim.spec.priority == highest);
         let start = |victim: &Arc<Pod>| victim.status.start_time.or(victim.metadata.creation_timestamp);
         Cost {
+            violations,
             highest,
             sum: victims.iter().map(|victim| victim.spec.priority + i64::from(i32::MAX) + 1).sum(),
             count: victims.len(),
@@ -96,8 +111,15 @@ impl Cost {
     }
 }
 
-/// Takes all lesser pods off a node and puts back, the most important first, those that can stay.
-fn victims_on(state: &mut State, pod: &Pod, name: &str) -> Result<Vec<Arc<Pod>>, Rejection> {
+/// Takes all lesser pods off a node and puts back those that can stay: first those that a budget protects, then the
+/// others, the most important first. How many of the protected must go is counted.
+fn victims_on(
+    state: &mut State,
+    pod: &Pod,
+    name: &str,
+    surroundings: &Surroundings,
+    budgets: &[Budget],
+) -> Result<(usize, Vec<Arc<Pod>>), Rejection> {
     let mut lesser: Vec<Arc<Pod>> =
         state.pods_on(name).filter(|other| other.spec.priority < pod.spec.priority).cloned().collect();
     if lesser.is_empty() {
@@ -110,18 +132,21 @@ fn victims_on(state: &mut State, pod: &Pod, name: &str) -> Result<Vec<Arc<Pod>>,
     for victim in &lesser {
         state.remove_pod(&victim.metadata.uid);
     }
-    let outcome = if let Some(rejection) = fits(state, pod, name) {
+    let outcome = if let Some(rejection) = fits(state, pod, name, surroundings) {
         Err(rejection)
     } else {
+        let (protected, others) = budget::part(&lesser, budgets);
         let mut victims = Vec::new();
-        for candidate in &lesser {
+        let mut violations = 0;
+        for (number, candidate) in protected.iter().chain(&others).enumerate() {
             state.assume(candidate, name);
-            if fits(state, pod, name).is_some() {
+            if fits(state, pod, name, surroundings).is_some() {
                 state.remove_pod(&candidate.metadata.uid);
                 victims.push(Arc::clone(candidate));
+                violations += usize::from(number < protected.len());
             }
         }
-        Ok(victims)
+        Ok((violations, victims))
     };
     for victim in &lesser {
         state.assume(victim, name);
@@ -129,8 +154,8 @@ fn victims_on(state: &mut State, pod: &Pod, name: &str) -> Result<Vec<Arc<Pod>>,
     outcome
 }
 
-fn fits(state: &State, pod: &Pod, name: &str) -> Option<Rejection> {
-    let question = Question::new(state, pod);
+fn fits(state: &State, pod: &Pod, name: &str, surroundings: &Surroundings) -> Option<Rejection> {
+    let question = Question::new(state, pod, surroundings);
     let place = state.places.get(name)?;
     question.ask(place, place.node.as_deref()?)
 }

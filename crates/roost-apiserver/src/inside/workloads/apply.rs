@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::super::edit;
 use super::Desk;
+use super::told::Key;
 use crate::call::Call;
 use crate::clock;
 use crate::options::{DeleteOptions, Propagation};
@@ -163,18 +164,25 @@ impl Desk<'_> {
 
     /// Tells people. What cannot be told is not worth failing for.
     pub(super) async fn tell(self, event: &Event) {
-        let time = Timestamp::now();
         let regarding = &event.regarding;
+        let namespace = if regarding.namespace.is_empty() { "default" } else { &regarding.namespace };
+        let key = Key::of(event);
+        let before = self.workloads.told.lock().find(&key).map(str::to_owned);
+        if let Some(name) = before.filter(|name| self.cluster.find("", "events", namespace, name).is_some()) {
+            self.count(event, namespace, &name).await;
+            return;
+        }
+        let time = Timestamp::now();
+        let name = format!("{}.{:x}", regarding.name, time.as_nanosecond());
         let mut involved = json!({
             "apiVersion": regarding.api_version, "kind": regarding.kind, "name": regarding.name, "uid": regarding.uid,
         });
         if !regarding.namespace.is_empty() {
             involved["namespace"] = regarding.namespace.as_str().into();
         }
-        let namespace = if regarding.namespace.is_empty() { "default" } else { &regarding.namespace };
         let mut object = json!({
             "apiVersion": "v1", "kind": "Event",
-            "metadata": {"name": format!("{}.{:x}", regarding.name, time.as_nanosecond()), "namespace": namespace},
+            "metadata": {"name": name, "namespace": namespace},
             "involvedObject": involved, "reason": event.reason, "message": event.message,
             "type": if event.warning { "Warning" } else { "Normal" }, "reportingComponent": event.component,
         });
@@ -190,8 +198,28 @@ impl Desk<'_> {
             object["eventTime"] = clock::now_micro_text().into();
             object["reportingInstance"] = format!("{}-{}", event.component, self.cluster.tenant).into();
         }
-        if let Err(status) = edit::make(self.cluster, object, CONTROLLERS).await {
-            tracing::debug!(%status, reason = event.reason, "an event could not be written");
+        match edit::make(self.cluster, object, CONTROLLERS).await {
+            Ok(()) => self.workloads.told.lock().remember(key, name),
+            Err(status) => tracing::debug!(%status, reason = event.reason, "an event could not be written"),
+        }
+    }
+
+    /// Counts what was told before once more.
+    async fn count(self, event: &Event, namespace: &str, name: &str) {
+        let transform = |live: &Value| {
+            let mut next = live.clone();
+            if event.action.is_empty() {
+                next["count"] = (live["count"].as_i64().unwrap_or(1) + 1).into();
+                next["lastTimestamp"] = clock::now_text().into();
+            } else {
+                let count = live["series"]["count"].as_i64().unwrap_or(1) + 1;
+                next["series"] = json!({"count": count, "lastObservedTime": clock::now_micro_text()});
+            }
+            Ok(next)
+        };
+        let object = edit::Object { group: "", plural: "events", namespace, name };
+        if let Err(status) = edit::change(self.cluster, object, "", CONTROLLERS, &transform).await {
+            tracing::debug!(%status, reason = event.reason, "an event could not be counted");
         }
     }
 }

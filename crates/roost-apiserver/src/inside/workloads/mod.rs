@@ -4,6 +4,7 @@
 //! the log when it is asked and is asked only about clusters that have pods or what makes them.
 
 mod apply;
+mod autoscalers;
 mod cron_jobs;
 mod daemon_sets;
 mod deployments;
@@ -15,17 +16,22 @@ mod observe;
 mod replica_sets;
 mod scheduling;
 mod stateful_sets;
+mod told;
+mod volumes;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use parking_lot::Mutex;
 use roost_object::Status;
 use roost_store::{Collection, Revision, Store};
-use roost_workloads::{Index, Source};
+use roost_workloads::{Index, Source, autoscaler};
 
 use super::{Inside, Task};
 use crate::cluster::Cluster;
 use crate::derived::{self, Derived};
+use crate::resource_metrics::Collected;
 use crate::stored::Stored;
 
 pub(super) use observe::tasks;
@@ -54,6 +60,12 @@ pub(crate) enum Controller {
     Disruption,
     /// Looks whether a pod must leave its node.
     Eviction,
+    /// Sets how many pods there should be, by what they use.
+    Autoscaler,
+    /// Finds volumes for claims.
+    Claim,
+    /// Says how volumes are.
+    Volume,
     /// Finds nodes for pods.
     Scheduler,
 }
@@ -78,6 +90,12 @@ pub(crate) struct Workloads {
     index: Derived<Followed>,
     /// Whether there ever was something to do, so that nodes that come and go matter.
     busy: AtomicBool,
+    /// What pods and nodes use, once somebody has asked.
+    pub(crate) usage: Collected,
+    /// What is remembered of each autoscaler.
+    autoscalers: Mutex<HashMap<String, autoscaler::Memory>>,
+    /// What people were told lately.
+    told: Mutex<told::Told>,
 }
 
 #[derive(Default)]
@@ -104,7 +122,13 @@ impl Workloads {
             let (group, plural) = source.resource();
             Collection::new(tenant, group, plural)
         };
-        Workloads { index: Derived::new(Source::ALL.map(collection)), busy: AtomicBool::new(false) }
+        Workloads {
+            index: Derived::new(Source::ALL.map(collection)),
+            busy: AtomicBool::new(false),
+            usage: Collected::default(),
+            autoscalers: Mutex::default(),
+            told: Mutex::default(),
+        }
     }
 
     /// Asks the index, which takes in first what is new.
@@ -155,6 +179,9 @@ impl Desk<'_> {
             Controller::Endpoints => self.endpoints().await,
             Controller::Disruption => self.disruption().await,
             Controller::Eviction => self.eviction().await,
+            Controller::Autoscaler => self.autoscaler().await,
+            Controller::Claim => self.claim().await,
+            Controller::Volume => self.volume().await,
             Controller::Scheduler => self.schedule().await,
         }
     }

@@ -1,6 +1,6 @@
 //! From changes to work: who has to look when an object comes, changes or goes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,6 +8,7 @@ use roost_workloads::scheduler::Node;
 use roost_workloads::{Pod, Source};
 
 use super::super::metadata::Metadata;
+use super::volumes::claims_of;
 use super::{Controller, Work, Workloads};
 use crate::cluster::Cluster;
 use crate::stored::Stored;
@@ -44,6 +45,10 @@ pub(crate) fn tasks(
         ("batch", "jobs") => change.of_owned(Controller::Job, "CronJob", Controller::CronJob),
         ("batch", "cronjobs") => change.of_owner(Controller::CronJob),
         ("policy", "poddisruptionbudgets") => change.of_owner(Controller::Disruption),
+        ("", "persistentvolumeclaims") => change.of_claim(),
+        ("", "persistentvolumes") => change.of_volume(),
+        ("storage.k8s.io", "storageclasses") => change.of_open_claims(),
+        ("autoscaling", "horizontalpodautoscalers") => change.of_autoscaler(),
         ("discovery.k8s.io", "endpointslices") if value.is_none() => change.of_lost_slice(),
         _ => Vec::new(),
     };
@@ -92,6 +97,63 @@ impl Change<'_> {
         work
     }
 
+    /// An autoscaler that came, went or wants something else; the rest is done by the clock.
+    fn of_autoscaler(&self) -> Vec<Work> {
+        let spec = |bytes: &Bytes| {
+            let stored = Stored::new(bytes.clone()).ok()?;
+            let object: serde_json::Value = serde_json::from_slice(stored.json()).ok()?;
+            Some(object["spec"].clone())
+        };
+        if self.value.and_then(spec) == self.previous.and_then(spec) {
+            return Vec::new();
+        }
+        vec![self.work(Controller::Autoscaler, &self.metadata.name)]
+    }
+
+    /// A claim, the volume that it has, and the pods that wait for it.
+    fn of_claim(&self) -> Vec<Work> {
+        let volumes: BTreeSet<String> = self.value.into_iter().chain(self.previous).filter_map(volume_of).collect();
+        let own = self.value.map(|_| self.work(Controller::Claim, &self.metadata.name));
+        let volumes = volumes.into_iter().map(|name| of_cluster(Controller::Volume, &name));
+        own.into_iter().chain(volumes).chain(self.let_in()).collect()
+    }
+
+    /// A volume, the claim that it is for, and all claims that have none, where it is for nobody.
+    fn of_volume(&self) -> Vec<Work> {
+        let own = self.value.map(|_| of_cluster(Controller::Volume, &self.metadata.name));
+        let keepers = self.value.into_iter().chain(self.previous).filter_map(keeper_of);
+        let keepers: BTreeSet<(String, String)> = keepers.collect();
+        let open =
+            if self.value.is_some_and(|value| keeper_of(value).is_none()) { self.of_open_claims() } else { vec![] };
+        let claim = |(namespace, name)| Work { controller: Controller::Claim, namespace, name };
+        own.into_iter().chain(keepers.into_iter().map(claim)).chain(open).chain(self.let_in()).collect()
+    }
+
+    /// All claims that have no volume yet.
+    fn of_open_claims(&self) -> Vec<Work> {
+        let claims = self.cluster.find_all("", "persistentvolumeclaims", "");
+        let open = claims.iter().filter(|claim| !roost_workloads::volume::is_bound(claim));
+        let text =
+            |claim: &serde_json::Value, field: &str| claim["metadata"][field].as_str().unwrap_or_default().to_owned();
+        open.map(|claim| Work {
+            controller: Controller::Claim,
+            namespace: text(claim, "namespace"),
+            name: text(claim, "name"),
+        })
+        .collect()
+    }
+
+    /// Pods that found no node may find one now.
+    fn let_in(&self) -> Option<Work> {
+        if !self.workloads.is_busy() {
+            return None;
+        }
+        self.workloads.ask(&self.cluster.store, |index| {
+            index.waiting.something_moved();
+            (!index.waiting.is_empty()).then(Work::schedule)
+        })
+    }
+
     /// A Service that selects pods, or did.
     fn of_service(&self) -> Vec<Work> {
         if self.value.into_iter().chain(self.previous).any(selects) {
@@ -111,7 +173,7 @@ impl Change<'_> {
         let (sets, pods) = self.workloads.ask(&self.cluster.store, |index| {
             let own = |pod: &Pod| (pod.metadata.namespace.clone(), pod.metadata.name.clone());
             let pods: Vec<(String, String)> = if index.scheduler.node(name).is_none_or(drives_off) {
-                index.scheduler.pods_on(name).map(|pod| own(pod)).collect()
+                index.pods_of_node(name).map(|pod| own(pod)).collect()
             } else {
                 Vec::new()
             };
@@ -151,6 +213,12 @@ impl Change<'_> {
             }
         }
         work.extend(self.of_those_who_select(now.as_ref(), before.as_ref()));
+        for pod in now.iter().chain(&before) {
+            let seen = |pod: Option<&Pod>| pod.map(|pod| (!pod.spec.node_name.is_empty(), pod.has_ended()));
+            if seen(now.as_ref()) != seen(before.as_ref()) {
+                work.extend(claims_of(pod).map(|name| self.work(Controller::Claim, name)));
+            }
+        }
         if self.may_have_to_leave(now.as_ref(), before.as_ref()) {
             work.push(self.work(Controller::Eviction, &self.metadata.name));
         }
@@ -231,6 +299,47 @@ fn selects(bytes: &Bytes) -> bool {
     let stored = Stored::new(bytes.clone()).ok();
     let service = stored.and_then(|stored| serde_json::from_slice::<Service>(stored.json()).ok());
     service.and_then(|service| service.spec.selector).is_some_and(|selector| !selector.is_empty())
+}
+
+/// Work on an object outside namespaces.
+fn of_cluster(controller: Controller, name: &str) -> Work {
+    Work { controller, namespace: String::new(), name: name.to_owned() }
+}
+
+/// What a claim and a volume say of each other.
+#[derive(serde::Deserialize)]
+struct Bound {
+    #[serde(default)]
+    spec: BoundSpec,
+}
+
+#[derive(Default, serde::Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct BoundSpec {
+    volume_name: String,
+    claim_ref: Option<ClaimReference>,
+}
+
+#[derive(Default, serde::Deserialize)]
+#[serde(default)]
+struct ClaimReference {
+    namespace: String,
+    name: String,
+}
+
+fn bound(bytes: &Bytes) -> Option<BoundSpec> {
+    let stored = Stored::new(bytes.clone()).ok()?;
+    serde_json::from_slice::<Bound>(stored.json()).ok().map(|bound| bound.spec)
+}
+
+/// The volume that a claim names.
+fn volume_of(claim: &Bytes) -> Option<String> {
+    bound(claim).map(|spec| spec.volume_name).filter(|name| !name.is_empty())
+}
+
+/// The claim that a volume is kept for.
+fn keeper_of(volume: &Bytes) -> Option<(String, String)> {
+    bound(volume)?.claim_ref.map(|claim| (claim.namespace, claim.name))
 }
 
 fn read(bytes: &Bytes) -> Option<Pod> {

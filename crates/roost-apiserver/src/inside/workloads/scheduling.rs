@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use roost_object::Status;
 use roost_workloads::action::Reference;
 use roost_workloads::index::Next;
-use roost_workloads::scheduler::{DEFAULT_NAME, Preemption, Surroundings, choose, preempt};
-use roost_workloads::{Event, Pod};
+use roost_workloads::scheduler::{Bindings, Budget, DEFAULT_NAME, Preemption, Surroundings, choose, preempt};
+use roost_workloads::{Event, Pod, volume};
 use serde_json::{Value, json};
 
 use super::super::Task;
@@ -27,7 +27,8 @@ const MANAGER: &str = "kube-scheduler";
 
 /// What was decided about a pod.
 enum Decision {
-    Bind { pod: Arc<Pod>, node: String },
+    Bind { pod: Arc<Pod>, node: String, volumes: Bindings },
+    Prepare { node: String, volumes: Bindings },
     Refuse { pod: Arc<Pod>, message: String },
     Preempt { pod: Arc<Pod>, message: String, node: String, victims: Vec<Arc<Pod>> },
     Later(Timestamp),
@@ -72,16 +73,26 @@ impl Desk<'_> {
                 Next::Nobody => return Decision::Done,
             };
             let Some(pod) = index.pod(&key).cloned() else { return Decision::Done };
-            let surroundings = Surroundings { same_kind: index.same_kind(&pod) };
+            let surroundings = Surroundings { same_kind: index.same_kind(&pod), volumes: self.volumes_of(&pod) };
             let unfit = match choose(&mut index.scheduler, &pod, &surroundings) {
                 Ok(choice) => {
+                    let volumes = surroundings.volumes.and_then(Result::ok);
+                    let node = index.scheduler.node(&choice.node);
+                    let volumes = volumes.zip(node).and_then(|(volumes, node)| volumes.on(node)).unwrap_or_default();
+                    if !volumes.provisioned.is_empty() {
+                        // Somebody makes the volume first; the pod comes back when its claim has it.
+                        index.waiting.failed(&key, &pod, now);
+                        return Decision::Prepare { node: choice.node, volumes };
+                    }
                     index.scheduler.assume(&pod, &choice.node);
-                    return Decision::Bind { pod, node: choice.node };
+                    return Decision::Bind { pod, node: choice.node, volumes };
                 }
                 Err(unfit) => unfit,
             };
             index.waiting.failed(&key, &pod, now);
-            match preempt(&mut index.scheduler, &pod, &unfit) {
+            let budgets = self.cluster.find_all("policy", "poddisruptionbudgets", "");
+            let budgets: Vec<Budget> = budgets.iter().map(Budget::read).collect();
+            match preempt(&mut index.scheduler, &pod, &unfit, &surroundings, &budgets) {
                 Preemption::Impossible(words) => Decision::Refuse { message: unfit.message(&words), pod },
                 Preemption::Victims { node, victims } => {
                     Decision::Preempt { message: unfit.message(""), pod, node, victims }
@@ -92,8 +103,19 @@ impl Desk<'_> {
 
     async fn carry_out(self, decision: Decision) {
         match decision {
-            Decision::Bind { pod, node } => {
-                if let Err(status) = self.bind(&pod, &node).await {
+            Decision::Prepare { node, volumes } => {
+                if let Err(status) = self.prepare(&node, volumes).await {
+                    tracing::debug!(%status, node, "volumes could not be asked for");
+                    self.again(jiff::SignedDuration::from_secs(1));
+                }
+            }
+            Decision::Bind { pod, node, volumes } => {
+                let prepared = self.prepare(&node, volumes).await;
+                let bound = match prepared {
+                    Ok(()) => self.bind(&pod, &node).await,
+                    Err(status) => Err(status),
+                };
+                if let Err(status) = bound {
                     tracing::debug!(%status, pod = pod.metadata.name, node, "a pod could not be bound");
                     let key = format!("{}/{}", pod.metadata.namespace, pod.metadata.name);
                     self.ask(|index| {
@@ -116,6 +138,18 @@ impl Desk<'_> {
             }
             Decision::Later(_) | Decision::Done => {}
         }
+    }
+
+    /// Gives claims the volumes that were chosen for them, and asks for those that are still to be made for a node.
+    async fn prepare(self, node: &str, volumes: Bindings) -> Result<(), Status> {
+        for (volume, claim) in &volumes.bound {
+            self.apply(volume::bind(volume, claim)).await?;
+        }
+        for claim in &volumes.provisioned {
+            let patch = json!({"metadata": {"annotations": {volume::SELECTED_NODE: node}}});
+            self.patch(&Reference::of(claim), "", &patch).await?;
+        }
+        Ok(())
     }
 
     async fn bind(self, pod: &Pod, node: &str) -> Result<(), Status> {

@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use roost_object::{Status, Value};
 use roost_workloads::action::Reference;
 use roost_workloads::stateful_set::{self, COMPONENT, Step};
-use roost_workloads::{Action, Event, Source};
+use roost_workloads::{Action, Event, Pod, Source};
+use serde_json::json;
 
 use super::Desk;
 use super::apply::{Failure, namespace_is_going};
@@ -16,9 +17,24 @@ impl Desk<'_> {
         let Some(set) = self.subject(Source::StatefulSets) else { return Ok(()) };
         let revisions = self.revisions(&set);
         let pods = self.ask(|index| index.pods_for(&self.work.namespace, metadata_text(&set, "uid")));
+        let uid = metadata_text(&set, "uid");
+        for pod in pods.iter().filter(|pod| pod.metadata.is_controlled_by(uid) && !pod.metadata.is_going()) {
+            if self.own_claims(&set, pod).await? && stateful_set::is_in_range(&set, pod) {
+                let (name, own) = (&pod.metadata.name, metadata_text(&set, "name"));
+                let message = format!("Update Pod {name} in StatefulSet {own} successful");
+                self.say(Event::normal(&set, COMPONENT, "SuccessfulUpdate", message)).await;
+            }
+        }
         let plan = stateful_set::plan(&set, revisions, pods, Timestamp::now());
         match self.try_apply(plan.before).await {
-            Err(Failure { action: Action::Create(_), status }) if status.reason == "AlreadyExists" => {
+            Err(Failure { action: Action::Create(made), status }) if status.reason == "AlreadyExists" => {
+                let name = metadata_text(&made, "name");
+                let there = self.cluster.find("apps", "controllerrevisions", &self.work.namespace, name);
+                if there.is_some_and(|there| there["data"] == made["data"]) {
+                    // It is the same one, and about to be let go by whoever had it.
+                    self.again(jiff::SignedDuration::from_secs(1));
+                    return Ok(());
+                }
                 // Another template has the same hash; the count makes the next try another name.
                 return self.apply(vec![stateful_set::collided(&set)]).await;
             }
@@ -43,6 +59,24 @@ impl Desk<'_> {
         }
     }
 
+    /// Lets a pod's claims belong to the set or to the pod, as the set's policy wants; whether some did not.
+    async fn own_claims(self, set: &Value, pod: &Pod) -> Result<bool, Status> {
+        let templates = set["spec"]["volumeClaimTemplates"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let Some(number) = stateful_set::ordinal(set, pod) else { return Ok(false) };
+        let mut changed = false;
+        for template in templates {
+            let name = stateful_set::claim_name(set, template, number);
+            let claim = self.cluster.find("", "persistentvolumeclaims", &self.work.namespace, &name);
+            let Some(claim) = claim else { continue };
+            if let Some(owners) = stateful_set::owners_of_claim(set, pod, &claim) {
+                let owners = if owners.is_empty() { Value::Null } else { owners.into() };
+                self.patch(&Reference::of(&claim), "", &json!({"metadata": {"ownerReferences": owners}})).await?;
+                changed = true;
+            }
+        }
+        Ok(changed)
+    }
+
     async fn create_member(self, set: &Value, pod: Value, claims: Vec<Value>) -> Result<(), Status> {
         let (own, name) = (metadata_text(set, "name"), metadata_text(&pod, "name").to_owned());
         for claim in claims {
@@ -55,10 +89,13 @@ impl Desk<'_> {
             self.say(Event::normal(set, COMPONENT, "SuccessfulCreate", message)).await;
         }
         match self.create(pod).await {
-            Ok(_) => {
+            Ok(made) => {
                 let message = format!("Create Pod {name} in StatefulSet {own} successful");
                 self.say(Event::normal(set, COMPONENT, "SuccessfulCreate", message)).await;
-                Ok(())
+                match serde_json::from_value(made) {
+                    Ok(pod) => self.own_claims(set, &pod).await.map(drop),
+                    Err(_) => Ok(()),
+                }
             }
             Err(status) => {
                 if !namespace_is_going(&status) {

@@ -14,6 +14,7 @@ use roost_object::field::{Error, Errors, Path};
 use roost_object::{GroupKind, GroupResource, Status, Value};
 
 use crate::call::Call;
+use crate::cluster::Cluster;
 use crate::negotiate;
 use crate::outgoing::{Backend, Hold, pass_on};
 use crate::resource::Resource;
@@ -84,13 +85,23 @@ fn hold(call: &Call) -> Result<Hold, Status> {
     Ok(Hold { cluster: Arc::clone(&call.cluster), _place: call.cluster.flow.open_watch(&call.user)? })
 }
 
-/// A path on a node's kubelet.
+/// A path on the kubelet of a node that is known by name.
 fn kubelet(call: &Call, node: &str, verify: bool, path: &str, query: &str) -> Result<Backend, Status> {
-    let found = find_node(call, node)?;
-    let host = kubelet_address(&found)?;
-    let port = found["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"].as_u64();
+    backend_of_kubelet(&call.cluster, &find_node(call, node)?, verify, path, query)
+}
+
+/// A path on a node's kubelet.
+pub(crate) fn backend_of_kubelet(
+    cluster: &Cluster,
+    node: &Value,
+    verify: bool,
+    path: &str,
+    query: &str,
+) -> Result<Backend, Status> {
+    let host = kubelet_address(node)?;
+    let port = node["status"]["daemonEndpoints"]["kubeletEndpoint"]["Port"].as_u64();
     let port = port.and_then(|port| u16::try_from(port).ok()).filter(|&port| port > 0).unwrap_or(KUBELET_PORT);
-    let tls = call.cluster.kubelets.tls(&call.cluster.identity(), verify).map_err(Status::internal)?;
+    let tls = cluster.kubelets.tls(&cluster.identity(), verify).map_err(Status::internal)?;
     let path_and_query = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
     Ok(Backend { host, port, tls: Some(tls), path_and_query })
 }

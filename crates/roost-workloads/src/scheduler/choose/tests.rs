@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::super::{Preemption, preempt};
+use super::super::{Budget, Preemption, preempt};
 use super::*;
 
 fn node(name: &str, zone: &str, cpu: &str) -> Node {
@@ -123,7 +123,8 @@ fn pods_are_spread_and_room_comes_back() {
 #[test]
 fn pods_of_one_owner_go_to_different_nodes() {
     let mut state = three();
-    let surroundings = Surroundings { same_kind: Some(crate::selector::read(&json!({"matchLabels": {"app": "web"}}))) };
+    let surroundings =
+        Surroundings { same_kind: Some(crate::selector::read(&json!({"matchLabels": {"app": "web"}}))), volumes: None };
     let mut names: Vec<String> = (0..3)
         .map(|number| {
             let pod = pod(&format!("p{number}"), json!({"containers": [{"name": "c"}]}));
@@ -139,6 +140,7 @@ fn pods_of_one_owner_go_to_different_nodes() {
 #[test]
 fn the_least_important_pods_make_room() {
     let mut state = three();
+    let around = Surroundings::default();
     for number in 0..6 {
         let name = ["a", "b", "c"][number % 3];
         let spec = json!({"priority": number % 3, "nodeName": name});
@@ -147,11 +149,30 @@ fn the_least_important_pods_make_room() {
     }
     let important = pod("important", json!({"priority": 2}));
     let unfit = choose(&mut state, &important, &Surroundings::default()).expect_err("no room");
-    let Preemption::Victims { node, victims } = preempt(&mut state, &important, &unfit) else { panic!("victims") };
+    let Preemption::Victims { node, victims } = preempt(&mut state, &important, &unfit, &around, &[]) else {
+        panic!("victims")
+    };
     assert_eq!((node.as_str(), victims.len()), ("a", 1));
+    // Where the least would be lost, a budget lets nobody go.
+    let budget =
+        Budget::read(&json!({"metadata": {"namespace": "n"}, "spec": {"selector": {"matchLabels": {"app": "web"}}},
+        "status": {"disruptionsAllowed": 1, "disruptedPods": {}}}));
+    let strict = Budget::read(&json!({"metadata": {"namespace": "n"},
+        "spec": {"selector": {"matchExpressions": [{"key": "app", "operator": "Exists"}]}},
+        "status": {"disruptionsAllowed": 0}}));
+    let mut budgets = vec![budget];
+    let mut node_with = |budgets: &[Budget]| match preempt(&mut state, &important, &unfit, &around, budgets) {
+        Preemption::Victims { node, .. } => node,
+        Preemption::Impossible(words) => words,
+    };
+    assert_eq!(node_with(&budgets), "a");
+    budgets.push(strict);
+    assert_eq!(node_with(&budgets), "a", "where all are protected, the least important go all the same");
     let unimportant = pod("unimportant", json!({"priority": 0}));
     let unfit = choose(&mut state, &unimportant, &Surroundings::default()).expect_err("no room");
-    let Preemption::Impossible(words) = preempt(&mut state, &unimportant, &unfit) else { panic!("no victims") };
+    let Preemption::Impossible(words) = preempt(&mut state, &unimportant, &unfit, &around, &[]) else {
+        panic!("no victims")
+    };
     assert_eq!(
         unfit.message(&words),
         "0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: \
