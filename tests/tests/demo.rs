@@ -13,6 +13,7 @@ use roost_tests::process::Process;
 use roost_tests::{assets, hostile, plane};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 /// How long anything may take on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -47,11 +48,12 @@ impl Demo {
         std::fs::read_to_string(self.process.log()).unwrap_or_default()
     }
 
+    /// Runs `kubectl`; words are parted by spaces, and have tildes for spaces of their own.
     fn kubectl(&self, kubeconfig: &str, line: &str) -> String {
         let output = Command::new(assets::binary("kubectl").expect("kubectl"))
             .arg("--kubeconfig")
             .arg(self.data.join(kubeconfig))
-            .args(line.split_whitespace())
+            .args(line.split_whitespace().map(|word| word.replace('~', " ")))
             .output()
             .expect("kubectl runs");
         assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
@@ -101,7 +103,11 @@ async fn nodes_join_before_your_eyes() {
     let machines = names(&demo.items("admin.kubeconfig", "get machines --namespace clusters-demo"));
     assert_eq!(machines.len(), 3);
     a_clone_is_refused(&demo).await;
+    load_asks_for_more(&demo);
     people_deploy(&demo);
+    people_operate(&demo);
+    people_enter(&demo, directory.path()).await;
+    more_came(&demo).await;
     demo.end().await;
 
     let again = Demo::start(directory.path(), "second").await;
@@ -133,6 +139,98 @@ fn people_deploy(demo: &Demo) {
     let pods = demo.items("demo/kubeconfig", "get pods -l app=web");
     assert!(pods.iter().all(|pod| pod["spec"]["nodeName"] != "demo-1"), "{pods:?}");
     run("uncordon demo-1");
+}
+
+/// What people type who look after a cluster.
+fn people_operate(demo: &Demo) {
+    let run = |line: &str| demo.kubectl("demo/kubeconfig", line);
+    let settled = || run("rollout status deployment/web --timeout=60s");
+    let image = || run("get pods -l app=web -o jsonpath={.items[*].spec.containers[0].image}");
+    run("rollout pause deployment/web");
+    run("set image deployment/web web=registry.test/web:3");
+    assert!(!image().contains(":3"), "a rollout that is paused goes on: {}", image());
+    run("rollout resume deployment/web");
+    settled();
+    assert!(image().split(' ').all(|image| image.ends_with(":3")), "{}", image());
+    run("rollout restart deployment/web");
+    settled();
+    run("run once-more --image=registry.test/tool:1 --restart=Never");
+    run("wait --for=jsonpath={.status.phase}=Succeeded pod/once-more --timeout=60s");
+    run("create cronjob nightly --image=registry.test/job:1 --schedule=0~3~*~*~*");
+    run("create job by-hand --from=cronjob/nightly");
+    run("wait --for=condition=Complete job/by-hand --timeout=60s");
+    run("cordon demo-2");
+    run("taint node demo-3 maintenance=now:NoExecute");
+    run("wait --for=delete pod --field-selector=spec.nodeName=demo-3 --timeout=60s");
+    settled();
+    let on = run("get pods -l app=web -o jsonpath={.items[*].spec.nodeName}");
+    assert!(!on.contains("demo-3"), "{on}");
+    run("taint node demo-3 maintenance:NoExecute-");
+    run("uncordon demo-2");
+}
+
+/// What people type who want into a pod.
+async fn people_enter(demo: &Demo, directory: &Path) {
+    let run = |line: &str| demo.kubectl("demo/kubeconfig", line);
+    let pod = run("get pods -l app=web -o jsonpath={.items[0].metadata.name}");
+    assert_eq!(run(&format!("exec {pod} -- hostname")), format!("{pod}\n"));
+    assert_eq!(run("exec deployment/web -- sh -c echo~$HOSTNAME").trim().len(), pod.len());
+    let (there, back) = (directory.join("there"), directory.join("back"));
+    std::fs::write(&there, "over and back").expect("a file");
+    run(&format!("cp {} {pod}:/tmp/there", there.display()));
+    assert_eq!(run(&format!("exec {pod} -- cat /tmp/there")), "over and back");
+    run(&format!("cp {pod}:/tmp/there {}", back.display()));
+    assert_eq!(std::fs::read_to_string(&back).expect("a file"), "over and back");
+    let port = plane::free_port().expect("a port");
+    let words = ["port-forward".to_owned(), format!("pod/{pod}"), format!("{port}:80")];
+    let kubeconfig = demo.data.join("demo/kubeconfig");
+    let words = ["--kubeconfig".into(), kubeconfig.into_os_string()].into_iter().chain(words.map(OsString::from));
+    let kubectl = assets::binary("kubectl").expect("kubectl");
+    let mut forward = Process::start("forward", &kubectl, words, directory).expect("a process");
+    let start = Instant::now();
+    let greeting = loop {
+        forward.check_running().unwrap_or_else(|error| panic!("{error}"));
+        if let Some(greeting) = ask(port).await.filter(|greeting| greeting.contains("200 OK")) {
+            break greeting;
+        }
+        assert!(start.elapsed() < PATIENCE, "nobody answers");
+        tokio::time::sleep(PAUSE).await;
+    };
+    assert!(greeting.contains(&pod), "{greeting}");
+}
+
+/// Asks a local port for a page.
+async fn ask(port: u16) -> Option<String> {
+    let mut stream = tokio::net::TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await.ok()?;
+    stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.ok()?;
+    Some(answer)
+}
+
+/// A Deployment that uses twice what it asked for is given an autoscaler.
+fn load_asks_for_more(demo: &Demo) {
+    let run = |line: &str| demo.kubectl("demo/kubeconfig", line);
+    run("create deployment busy --image=registry.test/busy:1");
+    run("set resources deployment busy --requests=cpu=5m");
+    run("rollout status deployment/busy --timeout=60s");
+    run("autoscale deployment busy --min=1 --max=3 --cpu=80%");
+}
+
+/// Its autoscaler came to as many as it may have, and everyone can see what is used.
+async fn more_came(demo: &Demo) {
+    let run = |line: &str| demo.kubectl("demo/kubeconfig", line);
+    let start = Instant::now();
+    while run("get deployment busy -o jsonpath={.spec.replicas}") != "3" {
+        assert!(start.elapsed() < PATIENCE, "{}", run("describe hpa busy"));
+        tokio::time::sleep(PAUSE).await;
+    }
+    let told = run("describe hpa busy");
+    assert!(told.contains("SuccessfulRescale") && told.contains("200% (10m)"), "{told}");
+    let nodes = run("top node");
+    assert!(["demo-1", "demo-2", "demo-3", "CPU(cores)"].iter().all(|word| nodes.contains(word)), "{nodes}");
+    let pods = run("top pod -l app=busy --containers");
+    assert!(pods.contains("10m") && pods.contains("32Mi"), "{pods}");
 }
 
 /// Another host that asks for a name which is taken gets nothing, and both sides say why.

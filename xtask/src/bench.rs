@@ -5,6 +5,7 @@ mod engine;
 mod hosts;
 mod nodes;
 mod planes;
+mod workloads;
 
 use std::path::PathBuf;
 
@@ -27,6 +28,7 @@ pub(crate) async fn run(benchmark: &Bench) -> Result<(), TaskError> {
         Bench::Hosts(arguments) => hosts::run(arguments).await,
         Bench::Nodes(arguments) => nodes::run(arguments).await,
         Bench::Planes(arguments) => planes::run(arguments).await,
+        Bench::Workloads(arguments) => workloads::run(arguments).await,
         Bench::Ignition => {
             let mut command = task::cargo();
             command.args(["run", "--release", "--quiet", "--package", "roost-ignition-server"]);

@@ -50,6 +50,9 @@ pub(crate) enum Task {
     Image(Image),
     /// Plays the same scenarios to our controllers and scheduler and to stock's and compares how they end.
     Workloads(Workloads),
+    /// Serves clusters on a socket until it is killed.
+    #[command(hide = true)]
+    WorkloadsPlane(WorkloadsPlane),
     /// Runs those of Kubernetes' own conformance tests that need no running container.
     Conformance(Conformance),
     /// Runs the same command lines of real clients against our engine and a stock kube-apiserver and compares.
@@ -253,6 +256,25 @@ pub(crate) enum Bench {
     Image,
     /// What an empty tenant needs.
     Tenants(BenchTenants),
+    /// Pods placed and rolled beside stock, and what clusters cost that run something or nothing.
+    Workloads(BenchWorkloads),
+}
+
+/// How much is placed, rolled and kept.
+#[derive(Debug, Args)]
+pub(crate) struct BenchWorkloads {
+    /// Nodes.
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub(crate) nodes: usize,
+    /// Pods.
+    #[arg(long, default_value_t = 5000, value_name = "N")]
+    pub(crate) pods: usize,
+    /// Replicas of the Deployment that is rolled.
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub(crate) replicas: usize,
+    /// Clusters.
+    #[arg(long, default_value_t = 1000, value_name = "N")]
+    pub(crate) clusters: usize,
 }
 
 /// How hard both planes are tried.
@@ -401,4 +423,23 @@ pub(crate) struct Workloads {
     /// Only one scenario in so many, spread over the tables: for a quick look.
     #[arg(long, default_value_t = 1)]
     pub(crate) one_in: usize,
+    /// Instead of playing scenarios, kill the engine so often in the midst of rollouts, and look that nothing happens twice.
+    #[arg(long)]
+    pub(crate) kills: Option<usize>,
+    /// Which moments the kills come at.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+}
+
+/// An engine of its own, for those who kill or weigh it.
+#[derive(Debug, Args)]
+pub(crate) struct WorkloadsPlane {
+    /// How many clusters it has.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) clusters: usize,
+    /// Leaves the controllers of workloads off.
+    #[arg(long)]
+    pub(crate) without_controllers: bool,
+    /// Where its store and its socket are.
+    pub(crate) directory: std::path::PathBuf,
 }

@@ -48,6 +48,7 @@ async fn main() -> ExitCode {
         Task::Hosts(arguments) => hosts::run(&arguments),
         Task::Image(arguments) => tokio::task::block_in_place(|| image::run(&arguments)),
         Task::Workloads(arguments) => workloads::run(&arguments).await,
+        Task::WorkloadsPlane(arguments) => workloads::serve(&arguments).await,
         Task::Conformance(arguments) => conformance::run(&arguments).await,
         Task::Kubectl(arguments) => kubectl::run(&arguments).await,
         Task::Differential(arguments) => differential::run(&arguments).await,

@@ -26,6 +26,7 @@ pub use latency::Latency;
 pub use nodes::{Effort as NodesEffort, Nodes, NodesError, nodes};
 pub use planes::{Effort as PlanesEffort, Planes, PlanesError, Restart, Rounds, planes};
 pub use processes::Usage;
+pub(crate) use processes::{processor_seconds, resident_mebibytes};
 pub use readiness::{Readiness, readiness};
 
 /// The namespace of all objects.

@@ -44,7 +44,7 @@ pub(super) fn own_memory() -> f64 {
     resident_mebibytes(std::process::id())
 }
 
-fn processor_seconds(id: u32) -> f64 {
+pub(crate) fn processor_seconds(id: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
     // The name of the process may contain blanks, so the fields are counted from behind it.
     let fields = text.rsplit_once(')').map_or("", |(_, fields)| fields);
@@ -52,7 +52,7 @@ fn processor_seconds(id: u32) -> f64 {
     ticks.sum::<f64>() / TICKS_PER_SECOND
 }
 
-pub(super) fn resident_mebibytes(id: u32) -> f64 {
+pub(crate) fn resident_mebibytes(id: u32) -> f64 {
     let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();
     line.split_whitespace().next().and_then(|number| number.parse::<f64>().ok()).unwrap_or(0.0) / 1024.0

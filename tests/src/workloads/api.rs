@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 use tower::ServiceExt as _;
 
 use super::WorkloadsError;
+use super::serve::{Remote, RemoteStream};
 use crate::client::{Call, Client};
 
 /// The kinds that scenarios speak of, with where they are.
@@ -32,6 +33,14 @@ pub(super) const KINDS: &[(&str, &str, &str)] = &[
     ("ResourceQuota", "/api/v1", "resourcequotas"),
     ("EndpointSlice", "/apis/discovery.k8s.io/v1", "endpointslices"),
     ("PodDisruptionBudget", "/apis/policy/v1", "poddisruptionbudgets"),
+    ("HorizontalPodAutoscaler", "/apis/autoscaling/v2", "horizontalpodautoscalers"),
+];
+
+/// The kinds outside namespaces that scenarios speak of. Their names begin with that of the namespace.
+pub(super) const CLUSTER_KINDS: &[(&str, &str, &str)] = &[
+    ("PersistentVolume", "/api/v1", "persistentvolumes"),
+    ("StorageClass", "/apis/storage.k8s.io/v1", "storageclasses"),
+    ("PriorityClass", "/apis/scheduling.k8s.io/v1", "priorityclasses"),
 ];
 
 /// Ends the engine when it is dropped.
@@ -43,16 +52,38 @@ impl Drop for Running {
     }
 }
 
+/// What a stream brings.
+pub(super) enum Lines {
+    Stock(Box<crate::client::Stream>),
+    Process(Box<RemoteStream>),
+}
+
+impl Lines {
+    /// The next piece; none at the end.
+    pub(super) async fn next(&mut self) -> Result<Option<Bytes>, WorkloadsError> {
+        match self {
+            Lines::Stock(stream) => Ok(stream.next().await.map_err(crate::plane::PlaneError::from)?),
+            Lines::Process(stream) => stream.next().await,
+        }
+    }
+}
+
 /// A plane.
 #[derive(Clone)]
 pub(super) enum Api {
     Stock(Client),
     Ours(Arc<Cluster>),
+    Process(Remote),
 }
 
 impl Api {
     pub(super) fn stock(client: Client) -> Api {
         Api::Stock(client)
+    }
+
+    /// A cluster in another process.
+    pub(super) fn process(remote: Remote) -> Api {
+        Api::Process(remote)
     }
 
     /// An engine in this process, with the controllers of workloads.
@@ -78,7 +109,7 @@ impl Api {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Api::Stock(_) => "stock",
-            Api::Ours(_) => "ours",
+            Api::Ours(_) | Api::Process(_) => "ours",
         }
     }
 
@@ -100,6 +131,7 @@ impl Api {
                 let answer = client.send(call).await.map_err(crate::plane::PlaneError::from)?;
                 Ok((answer.status.as_u16(), answer.json()))
             }
+            Api::Process(remote) => remote.send(method, path, body, kind).await,
             Api::Ours(cluster) => {
                 let bytes = body.map_or_else(Bytes::new, |body| body.to_string().into());
                 let request = Request::builder().method(method).uri(path).header("content-type", kind);
@@ -115,15 +147,35 @@ impl Api {
         }
     }
 
-    /// The objects of a kind in a namespace.
+    /// Opens a stream, as watches are.
+    pub(super) async fn stream(&self, path: &str) -> Result<Lines, WorkloadsError> {
+        match self {
+            Api::Stock(client) => {
+                let stream = client.stream(Call::get(path)).await.map_err(crate::plane::PlaneError::from)?;
+                Ok(Lines::Stock(Box::new(stream)))
+            }
+            Api::Process(remote) => Ok(Lines::Process(Box::new(remote.stream(path).await?))),
+            Api::Ours(_) => Err(WorkloadsError::Ours("nobody follows an engine in the same process".to_owned())),
+        }
+    }
+
+    /// The objects of a kind in a namespace, or of those outside namespaces the ones that are named after it.
     pub(super) async fn list(&self, namespace: &str, kind: &str) -> Result<Vec<Value>, WorkloadsError> {
         let (_, answer) = self.send(Method::GET, &path(namespace, kind), None).await?;
-        Ok(answer["items"].as_array().cloned().unwrap_or_default())
+        let mut items = answer["items"].as_array().cloned().unwrap_or_default();
+        if CLUSTER_KINDS.iter().any(|(known, ..)| *known == kind) {
+            let prefix = format!("{namespace}-");
+            items.retain(|item| item["metadata"]["name"].as_str().is_some_and(|name| name.starts_with(&prefix)));
+        }
+        Ok(items)
     }
 }
 
 /// Where the objects of a kind are.
 pub(super) fn path(namespace: &str, kind: &str) -> String {
+    if let Some((_, root, plural)) = CLUSTER_KINDS.iter().find(|(known, ..)| *known == kind) {
+        return format!("{root}/{plural}");
+    }
     let (_, root, plural) = KINDS.iter().find(|(known, ..)| *known == kind).copied().unwrap_or((kind, "/api/v1", kind));
     format!("{root}/namespaces/{namespace}/{plural}")
 }

@@ -1,10 +1,14 @@
 //! Scenarios of workloads, played to our controllers and scheduler and to stock's, and how each ends.
 
 mod api;
+mod bench;
+mod follow;
+mod kills;
 mod normalise;
 mod play;
 mod pretend;
 mod scenario;
+mod serve;
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +19,10 @@ use crate::stock::{self, Controllers, Durability};
 use crate::text_difference;
 
 use api::Api;
+pub use bench::{BenchEffort, BenchFigures, ClusterFigures, PlaneFigures, bench};
+pub use kills::{Kills, kill};
 use scenario::Scenario;
+pub use serve::{Serving, serve};
 
 /// Scenarios that are played at a time: they mostly wait.
 const TOGETHER: usize = 6;

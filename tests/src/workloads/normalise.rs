@@ -7,7 +7,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::WorkloadsError;
-use super::api::{Api, KINDS};
+use super::api::{Api, CLUSTER_KINDS, KINDS};
 use super::scenario::Scenario;
 
 /// Metadata that differs by nature.
@@ -28,9 +28,10 @@ const VOLATILE: &[&str] = &[
     "controller-uid",
     "batch.kubernetes.io/controller-uid",
     "resourceVersion",
-    "endpoints.kubernetes.io/last-change-trigger-time",
     "batch.kubernetes.io/cronjob-scheduled-timestamp",
     "clusterIP",
+    "lastPhaseTransitionTime",
+    "lastScaleTime",
     "nodeName",
     "zone",
     "topology.kubernetes.io/zone",
@@ -39,7 +40,7 @@ const VOLATILE: &[&str] = &[
 /// The end of a scenario as text.
 pub(super) async fn snapshot(api: &Api, namespace: &str, scenario: &Scenario) -> Result<String, WorkloadsError> {
     let mut objects = Vec::new();
-    for (kind, ..) in KINDS {
+    for (kind, ..) in KINDS.iter().chain(CLUSTER_KINDS) {
         for object in api.list(namespace, kind).await? {
             objects.push(((*kind).to_owned(), object));
         }
@@ -49,10 +50,12 @@ pub(super) async fn snapshot(api: &Api, namespace: &str, scenario: &Scenario) ->
     let mut lines: BTreeMap<String, usize> = BTreeMap::new();
     for (kind, mut object) in objects {
         strip(&mut object);
-        if kind == "ReplicaSet" {
+        if matches!(kind.as_str(), "ReplicaSet" | "EndpointSlice") {
             // In how many steps it came to its size depends on who is faster.
             object["metadata"]["generation"] = "*".into();
-            object["status"]["observedGeneration"] = "*".into();
+            if kind == "ReplicaSet" {
+                object["status"]["observedGeneration"] = "*".into();
+            }
         }
         let text = rename(&serde_json::to_string_pretty(&sorted(object)).unwrap_or_default(), &renames);
         *lines.entry(format!("{kind} {text}")).or_default() += 1;
@@ -135,6 +138,13 @@ fn strip(object: &mut Value) {
             }
         }
     }
+    // Which change came last, and so whether there is a time of it, depends on who is faster.
+    if let Some(annotations) = object["metadata"]["annotations"].as_object_mut() {
+        annotations.remove("endpoints.kubernetes.io/last-change-trigger-time");
+        if annotations.is_empty() {
+            object["metadata"]["annotations"] = Value::Null;
+        }
+    }
     blur(object);
 }
 
@@ -170,8 +180,11 @@ fn sorted(mut value: Value) -> Value {
         Value::Object(fields) => {
             for (name, content) in fields.iter_mut() {
                 *content = sorted(content.take());
-                if matches!(name.as_str(), "conditions" | "endpoints" | "addresses" | "notReadyAddresses" | "active")
-                    && let Some(elements) = content.as_array_mut()
+                // Ports of Endpoints are in the order of a hash of what they are in Go.
+                if matches!(
+                    name.as_str(),
+                    "ports" | "conditions" | "endpoints" | "addresses" | "notReadyAddresses" | "active"
+                ) && let Some(elements) = content.as_array_mut()
                 {
                     elements.sort_by_key(Value::to_string);
                 }

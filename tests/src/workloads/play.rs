@@ -23,7 +23,7 @@ pub(super) async fn play(api: &Api, namespace: &str, scenario: &Scenario) -> Res
         Ok(if api.send(Method::GET, &account, None).await?.0 == 200 { Ok(()) } else { Err("missing".to_owned()) })
     })
     .await?;
-    for (number, step) in scenario.steps.iter().enumerate() {
+    for (number, step) in scenario.steps_in(namespace)?.iter().enumerate() {
         run(api, namespace, step, &format!("step {}", number + 1)).await?;
     }
     Ok(())

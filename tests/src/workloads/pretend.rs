@@ -30,18 +30,7 @@ impl Drop for Kubelets {
 
 /// Makes nodes and lets pods run on them.
 pub(super) async fn start(api: &Api) -> Result<Kubelets, WorkloadsError> {
-    for number in 0..NODES {
-        let name = format!("node-{number}");
-        let labels = json!({"kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
-            "topology.kubernetes.io/zone": format!("zone-{}", number % 2)});
-        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}});
-        api.send(Method::POST, "/api/v1/nodes", Some(&node)).await?;
-    }
-    beat(api).await?;
-    for number in 0..NODES {
-        let free = json!({"spec": {"taints": null}});
-        api.send(Method::PATCH, &format!("/api/v1/nodes/node-{number}"), Some(&free)).await?;
-    }
+    make_nodes(api).await?;
     let (heart, pods) = (api.clone(), api.clone());
     let heart = tokio::spawn(async move {
         loop {
@@ -58,34 +47,77 @@ pub(super) async fn start(api: &Api) -> Result<Kubelets, WorkloadsError> {
     Ok(Kubelets(vec![heart, pods]))
 }
 
+/// Makes nodes that are ready.
+pub(super) async fn make_nodes(api: &Api) -> Result<(), WorkloadsError> {
+    for number in 0..NODES {
+        make_node(api, number).await?;
+    }
+    beat(api).await?;
+    for number in 0..NODES {
+        free_node(api, number).await?;
+    }
+    Ok(())
+}
+
+/// Makes a node.
+pub(super) async fn make_node(api: &Api, number: usize) -> Result<(), WorkloadsError> {
+    let name = format!("node-{number}");
+    let labels = json!({"kubernetes.io/hostname": name, "kubernetes.io/os": "linux",
+        "topology.kubernetes.io/zone": format!("zone-{}", number % 2)});
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": labels}});
+    api.send(Method::POST, "/api/v1/nodes", Some(&node)).await.map(drop)
+}
+
+/// Takes away the taint that a node has until it is seen to be ready.
+pub(super) async fn free_node(api: &Api, number: usize) -> Result<(), WorkloadsError> {
+    let free = json!({"spec": {"taints": null}});
+    api.send(Method::PATCH, &format!("/api/v1/nodes/node-{number}"), Some(&free)).await.map(drop)
+}
+
 fn now() -> String {
     Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-async fn beat(api: &Api) -> Result<(), WorkloadsError> {
-    let resources = json!({"cpu": "8", "memory": "32Gi", "pods": "200", "ephemeral-storage": "10Gi"});
+/// Says that the nodes are alive.
+pub(super) async fn beat(api: &Api) -> Result<(), WorkloadsError> {
     for number in 0..NODES {
-        let status = json!({"status": {"capacity": resources, "allocatable": resources,
-            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": now()}]}});
-        api.send(Method::PATCH, &format!("/api/v1/nodes/node-{number}/status"), Some(&status)).await?;
+        beat_one(api, number).await?;
     }
     Ok(())
+}
+
+/// Says that a node is alive.
+pub(super) async fn beat_one(api: &Api, number: usize) -> Result<(), WorkloadsError> {
+    let resources = json!({"cpu": "8", "memory": "32Gi", "pods": "200", "ephemeral-storage": "10Gi"});
+    let status = json!({"status": {"capacity": resources, "allocatable": resources,
+        "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": now()}]}});
+    api.send(Method::PATCH, &format!("/api/v1/nodes/node-{number}/status"), Some(&status)).await.map(drop)
 }
 
 async fn look(api: &Api) -> Result<(), WorkloadsError> {
     let (_, pods) = api.send(Method::GET, "/api/v1/pods", None).await?;
     for pod in pods["items"].as_array().into_iter().flatten() {
-        let text = |name: &str| pod["metadata"][name].as_str().unwrap_or_default();
-        let path = format!("/api/v1/namespaces/{}/pods/{}", text("namespace"), text("name"));
-        if pod["spec"]["nodeName"].is_null() {
-            continue;
-        }
+        step(api, pod).await?;
+    }
+    Ok(())
+}
+
+/// Whether a pod on a node was asked to go, and nothing else holds it.
+pub(super) fn is_to_end(pod: &Value) -> bool {
+    let (metadata, node) = (&pod["metadata"], &pod["spec"]["nodeName"]);
+    !node.is_null() && !metadata["deletionTimestamp"].is_null() && metadata["finalizers"].is_null()
+}
+
+/// Does what a kubelet would do next about a pod.
+pub(super) async fn step(api: &Api, pod: &Value) -> Result<(), WorkloadsError> {
+    let text = |name: &str| pod["metadata"][name].as_str().unwrap_or_default();
+    let path = format!("/api/v1/namespaces/{}/pods/{}", text("namespace"), text("name"));
+    if is_to_end(pod) {
+        let options = json!({"gracePeriodSeconds": 0, "preconditions": {"uid": text("uid")}});
+        api.send(Method::DELETE, &path, Some(&options)).await?;
+    } else if !pod["spec"]["nodeName"].is_null() && pod["metadata"]["deletionTimestamp"].is_null() {
         let phase = pod["status"]["phase"].as_str().unwrap_or_default();
-        if !pod["metadata"]["deletionTimestamp"].is_null() {
-            if pod["metadata"]["finalizers"].is_null() {
-                api.send(Method::DELETE, &path, Some(&json!({"gracePeriodSeconds": 0}))).await?;
-            }
-        } else if let Some(status) = next_status(pod, phase) {
+        if let Some(status) = next_status(pod, phase) {
             api.send(Method::PATCH, &format!("{path}/status"), Some(&json!({"status": status}))).await?;
         }
     }

@@ -6,17 +6,29 @@ use serde_json::Value;
 use super::WorkloadsError;
 use crate::assets;
 
+/// What stands for the name of a scenario's namespace.
+const PLACEHOLDER: &str = "NAMESPACE";
+
 /// Steps, and what is compared at the end.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Scenario {
     /// What it shows.
     pub(super) name: String,
-    /// What happens.
-    pub(super) steps: Vec<Step>,
+    /// What happens. `NAMESPACE` in any text stands for the name of the scenario's namespace.
+    steps: Vec<Value>,
     /// Reasons of events that are not compared: they depend on who is faster.
     #[serde(default)]
     pub(super) without_events: Vec<String>,
+}
+
+impl Scenario {
+    /// The steps, for a namespace.
+    pub(super) fn steps_in(&self, namespace: &str) -> Result<Vec<Step>, WorkloadsError> {
+        let text = Value::from(self.steps.clone()).to_string().replace(PLACEHOLDER, namespace);
+        serde_json::from_str(&text)
+            .map_err(|error| WorkloadsError::Table { file: self.name.clone(), why: error.to_string() })
+    }
 }
 
 /// One step: exactly one of its fields is there.
