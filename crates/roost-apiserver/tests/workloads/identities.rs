@@ -23,6 +23,11 @@ fn names(pods: &[Value]) -> Vec<&str> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stateful_set_comes_in_order_rolls_and_shrinks() {
     let plane = Plane::start(2).await;
+    for number in 0..3 {
+        let volume = json!({"metadata": {"name": format!("disk-{number}")}, "spec": {"capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"], "hostPath": {"path": "/tmp/disk"}}});
+        plane.create("/api/v1/persistentvolumes", volume).await;
+    }
     plane.create(SETS, set("a")).await;
     let path = format!("{SETS}/db");
     let done = plane

@@ -87,5 +87,6 @@ async fn only_those_who_may_read_logs() {
     assert!(code == 200 && metrics.contains("node_memory_working_set_bytes "), "{metrics}");
     let (code, summary) = ask(&plane, port, "/stats/summary", Some(&token)).await;
     assert!(code == 200 && summary.contains("\"nodeName\":\"node\""), "{summary}");
-    assert_eq!(ask(&plane, port, "/exec/default/job/a", Some(&token)).await.0, 501);
+    let entered = ask(&plane, port, "/exec/default/job/a", Some(&token)).await;
+    assert_eq!(entered, (400, "Upgrade request required".to_owned()));
 }
