@@ -153,8 +153,13 @@ fn one_host(
     Ok(())
 }
 
-/// A node runs a pod, which outlives a power cut.
+/// A node says which configuration it has, and runs a pod, which outlives a power cut.
 pub(super) fn runs_a_pod(plane: &ControlPlane, host: &Host, node: &str, say: &dyn Fn(&str)) -> Result<(), HostsError> {
+    until(&format!("the word of {node} on its configuration"), PATIENCE, || {
+        let path = "jsonpath={.metadata.annotations.roost\\.dev/current-config}";
+        let hash = plane.guest(&["get", "node", node, "-o", path]).map_err(|error| error.to_string())?;
+        if hash.is_empty() { Err("the agent's service has said nothing".to_owned()) } else { Ok(hash) }
+    })?;
     host.run(&["ctr", "-n", "k8s.io", "images", "import", "/opt/shared/image.tar"])?;
     plane.apply_to_guest(&pod(node))?;
     wait_for_pod(plane, node, 0)?;
