@@ -18,6 +18,10 @@ use crate::object::{annotation, is_deleting};
 /// On an Agent: how often an installation on its host failed since it last succeeded.
 pub(crate) const FAILURES: &str = "roost.dev/failed-installations";
 
+/// A host that failed so often is left alone until a person removes the annotation: else a pool of broken hosts would
+/// install for ever.
+const MOST_FAILURES: u32 = 3;
+
 /// What of an Agent matters to those who look for a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Host {
@@ -77,6 +81,7 @@ impl Host {
             && self.machine.is_none()
             && self.cluster.is_none()
             && self.state == HostState::KnownUnbound
+            && self.failures < MOST_FAILURES
     }
 }
 
@@ -175,6 +180,8 @@ impl Hosts {
                 "taken"
             } else if !host.is_approved {
                 "not approved"
+            } else if host.failures >= MOST_FAILURES {
+                "failed three times (remove their annotation roost.dev/failed-installations to try again)"
             } else if host.state == HostState::InsufficientUnbound {
                 "insufficient"
             } else if matches!(host.state, HostState::DisconnectedUnbound | HostState::UnbindingPendingUserAction) {
@@ -273,6 +280,19 @@ mod tests {
         assert_eq!(hosts.hostname_twin(&host).as_deref(), Some("a"));
         hosts.forget(&("pool".to_owned(), "a".to_owned()));
         assert_eq!(hosts.hostname_twin(&host), None);
+    }
+
+    #[test]
+    fn a_host_that_always_fails_is_left_alone() {
+        let hosts = Hosts::default();
+        let mut broken = agent("a", "known-unbound", true);
+        broken["metadata"]["annotations"] = json!({(FAILURES): "2"});
+        hosts.learn(&broken);
+        assert_eq!(hosts.free("pool").len(), 1);
+        broken["metadata"]["annotations"] = json!({(FAILURES): "3"});
+        hosts.learn(&broken);
+        assert!(hosts.free("pool").is_empty());
+        assert!(hosts.busy("pool").keys().any(|reason| reason.starts_with("failed three times")));
     }
 
     #[test]

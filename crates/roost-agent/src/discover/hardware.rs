@@ -189,10 +189,24 @@ fn boot(root: &Root) -> Boot {
         pxe_interface: interface.unwrap_or_default().to_owned(),
         command_line,
         secure_boot_state: "Unknown".to_owned(),
-        // Whoever runs this on a host that was installed before keeps its system.
-        device_type: if root.exists("/run/live") || root.exists("/run/media/iso") { "ephemeral" } else { "persistent" }
-            .to_owned(),
+        device_type: if is_ephemeral(&root.text("/proc/self/mounts").unwrap_or_default()) {
+            "ephemeral"
+        } else {
+            // Whoever runs this on a host that was installed before keeps its system.
+            "persistent"
+        }
+        .to_owned(),
     }
+}
+
+/// Whether the system lies in memory, and so is gone with the power.
+fn is_ephemeral(mounts: &str) -> bool {
+    let mut root = mounts.lines().filter_map(|line| {
+        let mut fields = line.split(' ').skip(1);
+        (fields.next()? == "/").then(|| fields.next()).flatten()
+    });
+    // What was mounted last over a place is what is there.
+    root.next_back().is_some_and(|kind| matches!(kind, "rootfs" | "tmpfs" | "ramfs" | "overlay" | "squashfs"))
 }
 
 fn graphics(root: &Root) -> Vec<Gpu> {
@@ -256,6 +270,14 @@ mod tests {
         assert_eq!(inventory.memory.physical_bytes, 16_384_000_000);
         let identity = identity(&root);
         assert_eq!((identity.serial.as_str(), identity.addresses.len()), ("ABC", 1));
+    }
+
+    #[test]
+    fn a_system_in_memory_is_told_from_one_on_a_disk() {
+        assert!(is_ephemeral("rootfs / rootfs rw 0 0\nproc /proc proc rw 0 0\n"));
+        assert!(is_ephemeral("/dev/sda1 / ext4 rw 0 0\noverlay / overlay rw 0 0\n"));
+        assert!(!is_ephemeral("rootfs / rootfs rw 0 0\n/dev/sda1 / ext4 rw 0 0\n"));
+        assert!(!is_ephemeral(""));
     }
 
     #[test]

@@ -119,6 +119,11 @@ impl<'a> Session<'a> {
         if self.root.exists(crate::journal::DIRECTORY) {
             return Ok(());
         }
+        if hardware::inventory(self.root).boot.device_type == "ephemeral" {
+            tell("this host runs from memory, and this agent cannot write a disk yet");
+            let why = "the host runs from memory, and its agent cannot write a system to a disk yet; install one and run hcp-agent discover there";
+            return self.progress("Failed", why);
+        }
         self.progress("Starting installation", "")?;
         self.progress("Installing", "")?;
         let path = format!("{BASE}/infra-env/{}/hosts/{}/downloads/ignition", self.infra_env, self.id);
