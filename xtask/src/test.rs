@@ -15,9 +15,6 @@ const DESTROYED: usize = 20;
 /// Of so many scenarios of workloads one is played; all of them are `cargo xtask workloads`.
 const ONE_SCENARIO_IN: usize = 6;
 
-/// Kills in the midst of rollouts; the full count is `cargo xtask workloads --kills 500`.
-const KILLS_IN_ROLLOUTS: usize = 10;
-
 /// Where proptest reads its seed.
 const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 
@@ -51,9 +48,7 @@ pub(crate) async fn run() -> Result<(), TaskError> {
     hosted::run(&Hosted { runs: DESTROYED, seed: None, no_stock: false }).await?;
     report.note("hosted clusters", start);
     let start = Instant::now();
-    let scenarios = |kills| Workloads { filter: None, one_in: ONE_SCENARIO_IN, kills, seed: 1 };
-    workloads::run(&scenarios(None)).await?;
-    workloads::run(&scenarios(Some(KILLS_IN_ROLLOUTS))).await?;
+    workloads::run(&Workloads { filter: None, one_in: ONE_SCENARIO_IN, kills: None, seed: 1 }).await?;
     report.note("workloads", start);
     report.print();
     Ok(())
