@@ -53,7 +53,8 @@ impl Pass<'_> {
                 break;
             }
             let (size, available) = (replicas(&self.old[index]), available(&self.old[index]));
-            if size == 0 || size == available {
+            // One whose status still counts pods that are going has none to clean up, and must not grow.
+            if size == 0 || size <= available {
                 continue;
             }
             let count = (most - removed).min(size - available);
