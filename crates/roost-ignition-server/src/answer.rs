@@ -73,6 +73,7 @@ pub(crate) fn refused(refusal: &Refusal, is_ignition: bool) -> Answer {
             words(StatusCode::NETWORK_AUTHENTICATION_REQUIRED, "Token not found")
         }
         Refusal::InvalidPayload => words(StatusCode::INTERNAL_SERVER_ERROR, "Invalid ignition payload"),
+        Refusal::Forbidden(text) => words(StatusCode::FORBIDDEN, &one_line(text)),
         Refusal::Conflict(text) => words(StatusCode::CONFLICT, &one_line(text)),
         Refusal::Limited { retry_after } => {
             limited(retry_after.as_secs() + u64::from(retry_after.subsec_nanos() > 0), is_ignition)

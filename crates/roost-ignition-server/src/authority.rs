@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use roost_ignition::{Config, ConfigError, SpecVersion};
-use roost_pki::Secret;
+use roost_pki::{Certificate, Secret};
 
 /// The hosted cluster that a listener belongs to, by whatever its owner calls it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -99,6 +99,19 @@ pub struct Fetch {
     pub purpose: Purpose,
 }
 
+/// One request of a machine that has joined, for the configuration that its node should have now.
+#[derive(Clone, Debug)]
+pub struct Refresh {
+    /// The cluster whose listener was called.
+    pub plane: PlaneId,
+    /// The certificate that it showed, leaf first. It has the key; nothing else is known of it.
+    pub chain: Arc<[Certificate]>,
+    /// The configuration that it was told to have.
+    pub hash: Option<String>,
+    /// Where it calls from.
+    pub peer: SocketAddr,
+}
+
 /// A payload, ready to leave.
 #[derive(Clone)]
 pub struct Payload {
@@ -157,6 +170,9 @@ pub enum Refusal {
     /// What was built is nothing that Ignition accepts. Answered with 500.
     #[error("the payload is no valid config")]
     InvalidPayload,
+    /// The certificate is not that of a node with a Machine; the text says why. Answered with 403.
+    #[error("{0}")]
+    Forbidden(String),
     /// Another machine has what this one asks for; the text says what. Answered with 409.
     #[error("{0}")]
     Conflict(String),
@@ -215,6 +231,13 @@ pub struct Rejection {
 pub trait Authority: Send + Sync + 'static {
     /// The payload for one host; everything that has to be written is written before this returns.
     fn payload(&self, fetch: Fetch) -> impl Future<Output = Result<Payload, Refusal>> + Send;
+
+    /// The payload for a machine that has joined and shows its kubelet's certificate instead of a token: as for a first
+    /// boot, but without a credential.
+    fn refresh(&self, refresh: Refresh) -> impl Future<Output = Result<Payload, Refusal>> + Send {
+        let _ = refresh;
+        async { Err(Refusal::Forbidden("nodes are not changed in place here".to_owned())) }
+    }
 
     /// Hears of requests that were turned away. Called often under attack: must not block, and should forget.
     fn rejected(&self, rejection: &Rejection) {

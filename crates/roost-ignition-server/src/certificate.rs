@@ -11,6 +11,8 @@ use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
+use crate::client_certificate::AnyClientCertificate;
+
 /// Why a certificate cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
@@ -56,12 +58,13 @@ impl ResolvesServerCert for ServingCertificate {
     }
 }
 
-/// TLS 1.2 and 1.3, no client certificates: a booting machine has none. HTTP/1.1 only, as upstream.
+/// TLS 1.2 and 1.3, with a client certificate where the machine has one. HTTP/1.1 only, as upstream.
 pub fn tls_config(certificate: Arc<ServingCertificate>) -> Result<ServerConfig, CertificateError> {
-    let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
+    let provider = Arc::new(default_provider());
+    let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(CertificateError::Unusable)?
-        .with_no_client_auth()
+        .with_client_cert_verifier(Arc::new(AnyClientCertificate::new(provider)))
         .with_cert_resolver(certificate);
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(config)

@@ -7,6 +7,7 @@ mod answer;
 mod artifacts;
 mod authority;
 mod certificate;
+mod client_certificate;
 mod limits;
 mod metrics;
 mod patience;
@@ -16,7 +17,7 @@ mod servers;
 
 pub use artifacts::{ArtifactFile, Artifacts, ArtifactsError, PATH as ARTIFACTS_PATH};
 pub use authority::{
-    Authority, Fetch, HostIdentity, Payload, PlaneId, Purpose, Refusal, Rejection, RejectionReason, Token,
+    Authority, Fetch, HostIdentity, Payload, PlaneId, Purpose, Refresh, Refusal, Rejection, RejectionReason, Token,
 };
 pub use certificate::{CertificateError, ServingCertificate, tls_config};
 pub use limits::{Counter, Limits, Rate, caller};

@@ -49,6 +49,8 @@ pub(crate) enum Asked {
     Artifact(String),
     /// A payload.
     Payload(Box<Wanted>),
+    /// A payload, for a machine that shows a certificate instead of a token.
+    Refresh(Named, Option<SpecVersion>),
     /// Something that is not here.
     NotFound,
     /// Nothing that HTTP allows.
@@ -77,7 +79,7 @@ pub(crate) struct Wanted {
 }
 
 /// Reads the head of a request.
-pub(crate) fn read(head: &request::Parts, peer: SocketAddr) -> Asked {
+pub(crate) fn read(head: &request::Parts, peer: SocketAddr, shows_certificate: bool) -> Asked {
     let hosts = head.headers.get_all(HOST).iter().count();
     if hosts > 1 {
         return Asked::Malformed("too many Host headers");
@@ -99,7 +101,7 @@ pub(crate) fn read(head: &request::Parts, peer: SocketAddr) -> Asked {
     if !is_payload_path(&path) {
         return Asked::NotFound;
     }
-    payload(head, peer)
+    payload(head, peer, shows_certificate)
 }
 
 /// Upstream's rule: `^/ignition[^/ ]*$`, on the decoded path.
@@ -111,8 +113,11 @@ fn is_percent_encoded(path: &str) -> bool {
     path.split('%').skip(1).all(|part| part.len() >= 2 && part.as_bytes()[..2].iter().all(u8::is_ascii_hexdigit))
 }
 
-fn payload(head: &request::Parts, peer: SocketAddr) -> Asked {
+fn payload(head: &request::Parts, peer: SocketAddr, shows_certificate: bool) -> Asked {
     let named = Named { pool: pool_name(&head.headers), hash: hash(&head.headers) };
+    if shows_certificate && !head.headers.contains_key(AUTHORIZATION) {
+        return Asked::Refresh(named, version(&head.headers));
+    }
     let authorization = head.headers.get(AUTHORIZATION).map(http::HeaderValue::as_bytes).unwrap_or_default();
     let Some(encoded) = authorization.strip_prefix(b"Bearer ") else {
         return Asked::Rejected(RejectionReason::BadHeader, named, "");
@@ -128,11 +133,15 @@ fn payload(head: &request::Parts, peer: SocketAddr) -> Asked {
         Ok(host) => host,
         Err(problem) => return Asked::Rejected(RejectionReason::BadIdentity, named, problem),
     };
-    // A machine that reads no version of ours gets what there is: its own refusal says more than ours could.
-    let accepted = head.headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let version = SpecVersion::from_accept(accepted).unwrap_or_default();
     let purpose = if head.method == Method::HEAD { Purpose::Inspect } else { Purpose::Deliver };
+    let version = version(&head.headers);
     Asked::Payload(Box::new(Wanted { token: Token::new(token), named, host, version, purpose }))
+}
+
+/// A machine that reads no version of ours gets what there is: its own refusal says more than ours could.
+fn version(headers: &HeaderMap) -> Option<SpecVersion> {
+    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    SpecVersion::from_accept(accepted).unwrap_or_default()
 }
 
 /// Whether the caller is Ignition itself.

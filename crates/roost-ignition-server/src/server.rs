@@ -7,19 +7,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::digest::{SHA256, digest};
-use http::{Request, StatusCode};
+use http::request::Parts;
+use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
+use roost_ignition::SpecVersion;
+use roost_pki::Certificate;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::answer::{self, Answer};
 use crate::artifacts::Artifacts;
-use crate::authority::{Authority, Fetch, PlaneId, Purpose, Rejection, RejectionReason};
+use crate::authority::{Authority, Fetch, Payload, PlaneId, Refresh, Refusal, Rejection, RejectionReason};
 use crate::certificate::{CertificateError, ServingCertificate, tls_config};
 use crate::limits::{Counter, Limits, caller};
 use crate::metrics::Metrics;
@@ -159,10 +162,12 @@ impl<A: Authority> Server<A> {
             return;
         };
         self.metrics.connected();
+        let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
+        let shown: Arc<[Certificate]> = shown.iter().filter_map(|one| Certificate::from_der(one).ok()).collect();
         let server = Arc::clone(&self);
         let service = service_fn(move |request: Request<Incoming>| {
-            let server = Arc::clone(&server);
-            async move { Ok::<_, Infallible>(server.answer(request, peer).await) }
+            let (server, shown) = (Arc::clone(&server), Arc::clone(&shown));
+            async move { Ok::<_, Infallible>(server.answer(request, peer, shown).await) }
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
@@ -179,12 +184,12 @@ impl<A: Authority> Server<A> {
         let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection).await;
     }
 
-    async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Answer {
+    async fn answer(&self, request: Request<Incoming>, peer: SocketAddr, shown: Arc<[Certificate]>) -> Answer {
         // Nobody reads a body, whatever the method; a long one ends the connection behind the answer.
         let (head, body) = request.into_parts();
         drop(body);
         let is_ignition = request::is_ignition(&head.headers);
-        let answer = match request::read(&head, peer) {
+        let answer = match request::read(&head, peer, !shown.is_empty()) {
             Asked::Health => answer::healthy(),
             Asked::NotFound => answer::not_found(),
             Asked::Malformed(problem) => answer::bad_request(problem),
@@ -192,7 +197,7 @@ impl<A: Authority> Server<A> {
                 Err(wait) => {
                     let named = match asked {
                         Asked::Payload(wanted) => wanted.named,
-                        Asked::Rejected(_, named, _) | Asked::Unknown(named) => named,
+                        Asked::Rejected(_, named, _) | Asked::Unknown(named) | Asked::Refresh(named, _) => named,
                         _ => Named::default(),
                     };
                     self.rejected(RejectionReason::Limited, named, peer);
@@ -202,7 +207,13 @@ impl<A: Authority> Server<A> {
                     Asked::Artifact(digest) => {
                         self.settings.artifacts.answer(&digest, &head.method, &head.headers).await
                     }
-                    Asked::Payload(wanted) => self.payload(*wanted, &head.headers, peer, is_ignition).await,
+                    Asked::Payload(wanted) => self.payload(*wanted, &head, peer, is_ignition).await,
+                    Asked::Refresh(named, version) => {
+                        let plane = self.settings.plane.clone();
+                        let refresh = Refresh { plane, chain: shown, hash: named.hash, peer };
+                        let decided = self.authority.refresh(refresh);
+                        self.delivered(decided, version, &head, peer, is_ignition).await
+                    }
                     Asked::Rejected(reason, named, problem) => {
                         self.rejected(reason, named, peer);
                         match reason {
@@ -223,7 +234,7 @@ impl<A: Authority> Server<A> {
         self.authority.rejected(&Rejection { plane: self.settings.plane.clone(), pool, hash, peer, reason });
     }
 
-    async fn payload(&self, wanted: Wanted, headers: &http::HeaderMap, peer: SocketAddr, is_ignition: bool) -> Answer {
+    async fn payload(&self, wanted: Wanted, head: &Parts, peer: SocketAddr, is_ignition: bool) -> Answer {
         let mut key = [0; 32];
         key.copy_from_slice(digest(&SHA256, wanted.token.expose().as_bytes()).as_ref());
         if let Err(wait) = self.tokens.take(key, Instant::now()) {
@@ -232,7 +243,19 @@ impl<A: Authority> Server<A> {
         }
         let Wanted { token, named: Named { pool, hash }, host, version, purpose } = wanted;
         let fetch = Fetch { plane: self.settings.plane.clone(), token, pool, hash, host, peer, purpose };
-        let decided = tokio::time::timeout(ANSWER_TIMEOUT, self.authority.payload(fetch)).await;
+        self.delivered(self.authority.payload(fetch), version, head, peer, is_ignition).await
+    }
+
+    /// Waits for a decision, and makes an answer of it.
+    async fn delivered(
+        &self,
+        decision: impl Future<Output = Result<Payload, Refusal>>,
+        version: Option<SpecVersion>,
+        head: &Parts,
+        peer: SocketAddr,
+        is_ignition: bool,
+    ) -> Answer {
+        let decided = tokio::time::timeout(ANSWER_TIMEOUT, decision).await;
         let payload = match decided {
             Ok(Ok(payload)) => payload,
             Ok(Err(refusal)) => {
@@ -251,8 +274,8 @@ impl<A: Authority> Server<A> {
                 return answer::refused(&crate::Refusal::InvalidPayload, is_ignition);
             }
         };
-        let answer = answer::payload(&payload, headers);
-        if answer.status() == StatusCode::OK && purpose == Purpose::Deliver {
+        let answer = answer::payload(&payload, &head.headers);
+        if answer.status() == StatusCode::OK && head.method != Method::HEAD {
             self.metrics.delivered(payload.pool.as_deref(), payload.body.len());
         }
         answer

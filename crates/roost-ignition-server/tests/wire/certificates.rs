@@ -7,7 +7,7 @@ use roost_ignition_server::{Limits, Listen, PlaneId, ServeError, Servers};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 
-use crate::harness::{Echo, Identity, Reader, connector, settings, start};
+use crate::harness::{Echo, Identity, Reader, Reply, Running, connector, connector_as, settings, start};
 
 const HEALTH: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n";
 
@@ -70,4 +70,30 @@ async fn listeners_come_and_go() {
     }
     assert!(TcpStream::connect(moved).await.is_err());
     assert!(connects(at_two, &second).await);
+}
+
+/// Asks with a certificate of one's own.
+async fn ask(server: &Running, own: &Identity, headers: &str) -> Reply {
+    let stream = TcpStream::connect(server.address).await.unwrap();
+    let name = rustls_pki_types::ServerName::try_from("localhost").unwrap();
+    let connector = connector_as(&server.identity.certificate, &[], Some(own));
+    let mut stream = connector.connect(name, stream).await.unwrap();
+    let request = format!("GET /ignition HTTP/1.1\r\nHost: x\r\n{headers}\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    Reader::default().reply(&mut stream, false).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_machine_that_has_joined_shows_its_certificate_instead_of_a_token() {
+    let server = start(settings(), Echo::default()).await;
+    let (known, stranger) = (Identity::new("known"), Identity::new("stranger"));
+    let good = ask(&server, &known, "TargetConfigVersionHash: abc\r\n").await;
+    assert_eq!((good.status, good.body.as_str()), (200, "for known abc"));
+    let refused = ask(&server, &stranger, "").await;
+    assert_eq!((refused.status, refused.body.as_str()), (403, "stranger is nobody\n"));
+    assert_eq!(ask(&server, &known, "TargetConfigVersionHash: other\r\n").await.status, 409);
+    let with_token = ask(&server, &known, "Authorization: Bearer Z29vZA==\r\n").await;
+    assert!(with_token.status == 200 && with_token.body.starts_with("plane "), "a token is looked at first");
+    assert_eq!(ask(&server, &known, "Authorization: Basic x\r\n").await.status, 401, "and a bad one is a bad one");
+    assert_eq!(server.get("").await.status, 401, "without both there is nothing");
 }

@@ -8,10 +8,11 @@ use std::time::Duration;
 use rcgen::{CertificateParams, DnType, KeyPair};
 use roost_ignition::{Config, SpecVersion};
 use roost_ignition_server::{
-    Authority, Fetch, Metrics, Payload, PlaneId, Refusal, Rejection, Server, ServerSettings, ServingCertificate,
+    Authority, Fetch, Metrics, Payload, PlaneId, Refresh, Refusal, Rejection, Server, ServerSettings,
+    ServingCertificate,
 };
 use roost_pki::Secret;
-use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject as _};
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject as _};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -63,6 +64,15 @@ impl Authority for Echo {
             "busy" => Err(Refusal::Limited { retry_after: Duration::from_millis(1500) }),
             "down" => Err(Refusal::Unavailable("the secret reason".to_owned())),
             _ => Err(Refusal::UnknownToken),
+        }
+    }
+
+    async fn refresh(&self, refresh: Refresh) -> Result<Payload, Refusal> {
+        let name = refresh.chain.first().map(|leaf| leaf.subject().common_name.clone()).unwrap_or_default();
+        match refresh.hash.as_deref() {
+            Some("other") => Err(Refusal::Conflict("by now it is another".to_owned())),
+            _ if name != "known" => Err(Refusal::Forbidden(format!("{name} is nobody"))),
+            hash => Ok(Payload::from_bytes(SpecVersion::V3_0, format!("for {name} {}", hash.unwrap_or("-")))),
         }
     }
 
@@ -118,14 +128,26 @@ pub(crate) async fn start(settings: ServerSettings, authority: Echo) -> Running 
 
 /// A client's side of TLS that trusts one certificate.
 pub(crate) fn connector(certificate: &str, protocols: &[&[u8]]) -> TlsConnector {
+    connector_as(certificate, protocols, None)
+}
+
+/// The same for one that shows a certificate of its own.
+pub(crate) fn connector_as(certificate: &str, protocols: &[&[u8]], own: Option<&Identity>) -> TlsConnector {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let mut config = rustls::ClientConfig::builder_with_provider(provider)
+    let config = rustls::ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_root_certificates(roots);
+    let mut config = match own {
+        None => config.with_no_client_auth(),
+        Some(own) => {
+            let chain = vec![CertificateDer::from_pem_slice(own.certificate.as_bytes()).unwrap()];
+            let key = PrivateKeyDer::from_pem_slice(own.key.expose().as_bytes()).unwrap();
+            config.with_client_auth_cert(chain, key).unwrap()
+        }
+    };
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     TlsConnector::from(Arc::new(config))
 }

@@ -58,6 +58,13 @@ impl Rendered {
         config
     }
 
+    /// The payload of a node that has joined: as the first one, but for the credential, which it no longer needs.
+    pub fn for_update(&self, node: &Node) -> Config {
+        let mut config = self.shared.clone();
+        config.put_file(paths::KUBELET_ENV, 0o644, self.environment(node).as_bytes());
+        config
+    }
+
     /// The payload in the words of a version, written out but for what only one node gets.
     pub fn written(&self, version: SpecVersion) -> Result<Written, ConfigError> {
         let mut config = self.shared.clone();
@@ -105,6 +112,11 @@ impl Written {
     /// The version that it is written in.
     pub fn version(&self) -> SpecVersion {
         self.version
+    }
+
+    /// The payload of a node that has joined: [`Rendered::for_update`] in this version.
+    pub fn for_update(&self, node: &Node) -> Result<Config, ConfigError> {
+        self.rendered.for_update(node).translate(self.version)
     }
 
     /// The whole payload of one node: the bytes of [`Rendered::for_node`].
