@@ -12,6 +12,8 @@ use crate::spec::{NodeSpec, Start};
 
 /// Where a host keeps what Ignition gave it, so that only its first boot fetches.
 const PAYLOAD_FILE: &str = "ignition.json";
+/// Where it keeps which configuration it has since it was changed in place.
+const HASH_FILE: &str = "config-hash";
 
 /// Why a node does not know how to join.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +40,8 @@ pub(crate) struct Configuration {
     pub(crate) provider_id: Option<String>,
     /// Whose certificates callers of the kubelet may show, in PEM.
     pub(crate) callers: String,
+    /// The content hash of what it has; none when nobody said so.
+    pub(crate) hash: Option<String>,
 }
 
 /// Brings together what a node is told.
@@ -57,11 +61,14 @@ pub(crate) async fn configure(
                 labels: spec.labels.clone(),
                 taints: spec.taints.clone(),
                 provider_id: spec.provider_id.clone(),
+                hash: None,
             })
         }
         Start::UserData(user_data) => {
             if let Some(kept) = disk.read(PAYLOAD_FILE) {
-                return of_payload(spec, &Config::parse(kept.as_bytes())?);
+                let mut configuration = of_payload(spec, &Config::parse(kept.as_bytes())?)?;
+                configuration.hash = disk.read(HASH_FILE).or(configuration.hash);
+                return Ok(configuration);
             }
             let payload = fetcher.fetch(user_data, told).await?;
             disk.write(PAYLOAD_FILE, &String::from_utf8_lossy(&payload.to_bytes()))?;
@@ -70,9 +77,15 @@ pub(crate) async fn configure(
     }
 }
 
+/// Keeps which configuration the host has since it was changed in place.
+pub(crate) fn keep_hash(disk: &Disk, hash: &str) -> std::io::Result<()> {
+    disk.write(HASH_FILE, hash)
+}
+
 /// Forgets the payload, so that the host is provisioned anew.
 pub(crate) fn forget(disk: &Disk) {
     disk.remove(PAYLOAD_FILE);
+    disk.remove(HASH_FILE);
 }
 
 fn of_payload(spec: &NodeSpec, payload: &Config) -> Result<Configuration, ConfigureError> {
@@ -89,6 +102,7 @@ fn of_payload(spec: &NodeSpec, payload: &Config) -> Result<Configuration, Config
         access,
         labels,
         taints: joining.taints.into_iter().chain(spec.taints.clone()).collect(),
+        hash: joining.config_hash,
         provider_id: joining.provider_id.or_else(|| spec.provider_id.clone()),
     })
 }

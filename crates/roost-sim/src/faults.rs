@@ -16,4 +16,15 @@ pub struct Faults {
     pub clock_offset: SignedDuration,
     /// It dies as soon as it has come this far.
     pub dies_at: Option<Stage>,
+    /// What goes wrong when it changes its configuration in place.
+    pub update: Option<UpdateFault>,
+}
+
+/// What goes wrong when a node changes its configuration in place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UpdateFault {
+    /// It cannot take it, goes back to the one before, and says so.
+    GoesBack,
+    /// It does not come back.
+    Dies,
 }

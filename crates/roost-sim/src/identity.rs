@@ -10,6 +10,7 @@ use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use crate::timing;
 
 /// Who a node is to the API, or to those who call it.
+#[derive(Clone)]
 pub(crate) struct Identity {
     key: Secret<Vec<u8>>,
     certificate: Certificate,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ACCEPT, HOST, USER_AGENT};
+use http::header::{ACCEPT, AUTHORIZATION, HOST, USER_AGENT};
 use http::{HeaderName, HeaderValue, Request, StatusCode};
 use http_body_util::{BodyExt as _, Empty, Limited};
 use hyper_util::rt::TokioIo;
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::access::{AccessError, place};
 use crate::client::words;
 use crate::clock::Clock;
+use crate::identity::Identity;
 use crate::network::Network;
 use crate::retry::Backoff;
 use crate::spec::NodeSpec;
@@ -21,6 +22,8 @@ use crate::timing;
 use crate::trust::{Trust, TrustError};
 
 const HTTP1: &[u8] = b"http/1.1";
+/// Which configuration is asked for.
+const CONFIG_HASH: &str = "targetconfigversionhash";
 /// What Ignition sends, so that servers answer in a version that it knows.
 const ACCEPTED: &str = "application/vnd.coreos.ignition+json;version=3.5.0, */*;q=0.1";
 /// The most of a refusal's words that is shown.
@@ -132,6 +135,22 @@ impl Fetcher<'_> {
             }
             backoff.wait().await;
         }
+    }
+
+    /// Fetches what a node that has joined should have now, with its certificate instead of the token.
+    pub(crate) async fn refresh(
+        &self,
+        user_data: &[u8],
+        identity: &Identity,
+        hash: &str,
+    ) -> Result<Config, FetchError> {
+        let mut pointer = Pointer::read(user_data, self.spec)?;
+        pointer.headers.retain(|(name, _)| name != AUTHORIZATION && name.as_str() != CONFIG_HASH);
+        pointer.headers.push(field(CONFIG_HASH, hash)?);
+        let tls = self.trust.client(&pointer.authorities, Some(identity), self.clock, HTTP1)?;
+        let late = |_| Err(FetchError::Exchange("it took too long".to_owned()));
+        let exchange = tokio::time::timeout(timing::IGNITION_ANSWER, self.exchange(&pointer, tls));
+        Config::parse(&exchange.await.unwrap_or_else(late)?).map_err(FetchError::Payload)
     }
 
     async fn exchange(&self, pointer: &Pointer, tls: Arc<rustls::ClientConfig>) -> Result<Bytes, FetchError> {

@@ -25,11 +25,12 @@ mod simulator;
 mod spec;
 mod timing;
 mod trust;
+mod update;
 mod watch;
 
 pub use access::{Access, AccessError};
 pub use discovery::{Host, HostFaults, HostProgress, HostSpec};
-pub use faults::Faults;
+pub use faults::{Faults, UpdateFault};
 pub use progress::{Progress, Stage, Statistics};
 pub use simulator::{Node, Simulator};
 pub use spec::{Capacity, NodeSpec, Start};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use roost_pki::AlternativeName;
 use tokio::sync::watch;
 
@@ -22,6 +23,7 @@ use crate::retry::Backoff;
 use crate::spec::NodeSpec;
 use crate::timing;
 use crate::trust::{Trust, TrustError};
+use crate::update::Updater;
 
 const HTTP2: &[u8] = b"h2";
 /// Where a kubelet keeps its client certificate and key.
@@ -168,6 +170,10 @@ impl Life {
                 kubelet.serve(listener, tls).await;
             }
         };
+        let current = Mutex::new(identity.clone());
+        let Self { spec, network, trust, clock, disk, reporter, .. } = self;
+        let fetcher = Fetcher { spec, network, trust, clock: *clock };
+        let updater = Updater { client: &client, fetcher, facts: &facts, identity: &current, disk, reporter };
         let uid = self.register(&client, &facts).await;
         let share = share(name);
         let range = watch::Sender::new(None);
@@ -185,7 +191,8 @@ impl Life {
             kubelet,
             node::keep_lease(&client, name, &uid, self.clock, &self.reporter, share),
             node::keep_status(&client, &facts, self.clock, &self.reporter, &range),
-            self.keep_client_certificate(&client, configuration, identity.renewal(share), share),
+            self.keep_client_certificate(&client, configuration, &current, share),
+            updater.run(),
             self.keep_serving_certificate(&client, name, &shown, share),
         );
         Ok(std::future::pending().await)
@@ -209,19 +216,21 @@ impl Life {
         &self,
         client: &Client,
         configuration: &Configuration,
-        first: jiff::Timestamp,
+        current: &Mutex<Identity>,
         share: u8,
     ) {
         let Configuration { name, access, .. } = configuration;
         let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
-        let mut renewal = first;
+        let mut renewal = current.lock().renewal(share);
         loop {
             tokio::time::sleep(self.clock.until(renewal)).await;
             let renewed = async {
                 let identity = Box::pin(certificate::obtain(client, Purpose::Client, name, &[], |_| {})).await?;
                 self.keep(CLIENT_FILE, &identity)?;
                 let tls = self.trust.client(&access.authorities, Some(&identity), self.clock, HTTP2)?;
-                Ok::<_, LifeError>((identity.renewal(share), tls))
+                let renewal = identity.renewal(share);
+                *current.lock() = identity;
+                Ok::<_, LifeError>((renewal, tls))
             };
             match renewed.await {
                 Ok((next, tls)) => {

@@ -119,6 +119,11 @@ impl Reporter {
         }
     }
 
+    /// Lets the node die.
+    pub(crate) fn end_life(&self) {
+        self.death.notify_one();
+    }
+
     /// Writes down what is in the way.
     pub(crate) fn trouble(&self, words: String) {
         self.progress.send_modify(|progress| progress.trouble = Some(words));

@@ -36,6 +36,8 @@ pub(crate) const WATCH: Duration = Duration::from_mins(8);
 pub(crate) const RENEWAL_AFTER: u64 = 70;
 /// The spread of renewals, in hundredths of the certificate's life.
 pub(crate) const RENEWAL_SPREAD: u64 = 20;
+/// How long a kubelet that restarts is away.
+pub(crate) const RESTART: Duration = Duration::from_millis(200);
 /// The first wait after a payload could not be fetched, as Ignition waits.
 pub(crate) const IGNITION_RETRY: Duration = Duration::from_millis(200);
 /// The longest wait between two attempts to fetch a payload, as Ignition waits.

@@ -6,6 +6,6 @@ mod register;
 mod status;
 
 pub(crate) use lease::keep as keep_lease;
-pub(crate) use object::Facts;
+pub(crate) use object::{CURRENT_CONFIG, Facts};
 pub(crate) use register::register;
 pub(crate) use status::keep as keep_status;

@@ -16,6 +16,9 @@ const WELL: [(&str, &str, &str); 3] = [
     ("PIDPressure", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
 ];
 
+/// Which configuration the host has.
+pub(crate) const CURRENT_CONFIG: &str = "roost.dev/current-config";
+
 /// What a node knows of itself when it registers.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
@@ -29,6 +32,8 @@ pub(crate) struct Facts {
     provider_id: Option<String>,
     capacity: Capacity,
     version: String,
+    /// The content hash of its configuration.
+    hash: Option<String>,
 }
 
 impl Facts {
@@ -49,6 +54,7 @@ impl Facts {
             provider_id: configuration.provider_id.clone(),
             capacity: spec.capacity,
             version: spec.version.clone(),
+            hash: configuration.hash.clone(),
         }
     }
 
@@ -68,11 +74,21 @@ impl Facts {
             "metadata": {
                 "name": self.name,
                 "labels": labels,
-                "annotations": {"volumes.kubernetes.io/controller-managed-attach-detach": "true"},
+                "annotations": self.annotations(),
             },
             "spec": spec,
             "status": self.status(now, now, false),
         })
+    }
+
+    /// The annotations that the host sets, also on a Node that is there already.
+    pub(crate) fn annotations(&self) -> Map<String, Value> {
+        let mut annotations = Map::new();
+        annotations.insert("volumes.kubernetes.io/controller-managed-attach-detach".to_owned(), json!("true"));
+        if let Some(hash) = &self.hash {
+            annotations.insert(CURRENT_CONFIG.to_owned(), json!(hash));
+        }
+        annotations
     }
 
     /// The labels that every kubelet sets, also on a Node that is there already.
@@ -175,9 +191,11 @@ mod tests {
             taints: vec![Taint { key: "k".to_owned(), value: String::new(), effect: TaintEffect::NoSchedule }],
             provider_id: Some("roost://1/a".to_owned()),
             callers: String::new(),
+            hash: Some("abc".to_owned()),
         };
         let now = Timestamp::from_second(1_700_000_000).unwrap();
         let node = Facts::of(&spec, &configuration, 10_250).registration(now);
+        assert_eq!(node["metadata"]["annotations"]["roost.dev/current-config"], "abc");
         assert_eq!(node["metadata"]["labels"]["zone"], "x");
         assert_eq!(node["metadata"]["labels"]["kubernetes.io/hostname"], "a");
         assert_eq!(node["spec"]["providerID"], "roost://1/a");

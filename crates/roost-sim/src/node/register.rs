@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::object::Facts;
 use crate::client::{Client, ClientError};
@@ -15,10 +15,12 @@ pub(crate) async fn register(client: &Client, facts: &Facts, now: Timestamp) -> 
     }
     let path = format!("/api/v1/nodes/{}", facts.name);
     let node = client.get(&path).await?;
-    let wanted = facts.own_labels();
-    let labels = &node["metadata"]["labels"];
-    if wanted.iter().all(|(key, value)| labels.get(key) == Some(value)) {
+    let (labels, annotations) = (facts.own_labels(), facts.annotations());
+    let has = |field: &str, wanted: &Map<String, Value>| {
+        wanted.iter().all(|(key, value)| node["metadata"][field].get(key) == Some(value))
+    };
+    if has("labels", &labels) && has("annotations", &annotations) {
         return Ok(node);
     }
-    client.patch(&path, &json!({"metadata": {"labels": wanted}})).await
+    client.patch(&path, &json!({"metadata": {"labels": labels, "annotations": annotations}})).await
 }
