@@ -40,6 +40,8 @@ pub(crate) enum Task {
     Crash(Crash),
     /// Takes hosted clusters from creation to removal, on our engine and on a stock kube-apiserver, and breaks things.
     Hosted(Hosted),
+    /// Kills the operator, its ignition servers or the host at random moments of joins; lets many boot at once.
+    Joins(Joins),
     /// Has the real Ignition fetch and apply what our server hands out; needs root and the package `ignition`.
     Ignition,
     /// Runs stock's controllers, scheduler and kubelet on our engine and on a stock kube-apiserver; needs root.
@@ -379,6 +381,17 @@ pub(crate) struct Crash {
     #[arg(long, alias = "count", default_value_t = 1000)]
     pub(crate) times: usize,
     /// Repeats the moments and choices of an earlier run.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+}
+
+/// How many joins are cut short.
+#[derive(Debug, Args)]
+pub(crate) struct Joins {
+    /// How many.
+    #[arg(long, default_value_t = 500)]
+    pub(crate) runs: usize,
+    /// Repeats the choices of an earlier run.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
 }

@@ -14,6 +14,7 @@ mod hosted;
 mod hosts;
 mod ignition;
 mod image;
+mod joins;
 mod kube_fetch;
 mod kube_up;
 mod kubectl;
@@ -43,6 +44,7 @@ async fn main() -> ExitCode {
         Task::Bench { benchmark } => bench::run(&benchmark).await,
         Task::Crash(arguments) => crash::run(&arguments).await,
         Task::Hosted(arguments) => hosted::run(&arguments).await,
+        Task::Joins(arguments) => joins::run(&arguments).await,
         Task::Ignition => ignition::run().await,
         Task::Components(arguments) => components::run(&arguments).await,
         Task::Hosts(arguments) => hosts::run(&arguments),

@@ -2,15 +2,18 @@
 
 use std::time::Instant;
 
-use crate::command_line::{Crash, Differential, Hosted, Kubectl, Parity, PlaneChoice, Workloads};
+use crate::command_line::{Crash, Differential, Hosted, Joins, Kubectl, Parity, PlaneChoice, Workloads};
 use crate::task::{self, TaskError};
-use crate::{crash, differential, hosted, ignition, kube_fetch, kubectl, parity, tidy, workloads};
+use crate::{crash, differential, hosted, ignition, joins, kube_fetch, kubectl, parity, tidy, workloads};
 
 /// Kills of the engine in a test run; the full count is `cargo xtask crash`.
 const CRASHES: usize = 25;
 
 /// Hosted clusters destroyed with something broken; the full count is `cargo xtask hosted`.
 const DESTROYED: usize = 20;
+
+/// Joins that are cut short in a test run; the full count is `cargo xtask joins`.
+const JOINS: usize = 15;
 
 /// Of so many scenarios of workloads one is played; all of them are `cargo xtask workloads`.
 const ONE_SCENARIO_IN: usize = 6;
@@ -47,6 +50,9 @@ pub(crate) async fn run() -> Result<(), TaskError> {
     let start = Instant::now();
     hosted::run(&Hosted { runs: DESTROYED, seed: None, no_stock: false }).await?;
     report.note("hosted clusters", start);
+    let start = Instant::now();
+    joins::run(&Joins { runs: JOINS, seed: None }).await?;
+    report.note("joins", start);
     let start = Instant::now();
     workloads::run(&Workloads { filter: None, one_in: ONE_SCENARIO_IN, kills: None, seed: 1 }).await?;
     report.note("workloads", start);

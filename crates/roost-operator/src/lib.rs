@@ -47,6 +47,7 @@ use enrolment::{Enrolment, Offers};
 use fleet::Fleet;
 use hosts::Hosts;
 pub use leader::{Candidate, lead};
+pub use node_pool::{Pending, PlannedNode, Preview, PreviewError, preview};
 use nodes::Nodes;
 use object::Objects;
 use pools::Pools;

@@ -5,7 +5,9 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use kube::Client;
-use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{
+    Api, ApiResource, DeleteParams, DynamicObject, EvictParams, ListParams, Patch, PatchParams, PostParams,
+};
 use kube::core::GroupVersionKind;
 use roost_api::hypershift::names::annotation::DESIRED_STATE_HASH;
 use serde_json::{Value, json};
@@ -32,6 +34,7 @@ pub(crate) enum Kind {
     ClusterOperator,
     Machine,
     Node,
+    Pod,
     Event,
     CertificateSigningRequest,
     ClusterRoleBinding,
@@ -63,6 +66,7 @@ impl Kind {
             Kind::ClusterOperator => ("config.openshift.io", "v1", "ClusterOperator", "clusteroperators"),
             Kind::Machine => ("cluster.x-k8s.io", "v1beta1", "Machine", "machines"),
             Kind::Node => ("", "v1", "Node", "nodes"),
+            Kind::Pod => ("", "v1", "Pod", "pods"),
             Kind::Event => ("", "v1", "Event", "events"),
             Kind::CertificateSigningRequest => {
                 ("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests")
@@ -111,6 +115,7 @@ impl Kind {
             Kind::ClusterOperator,
             Kind::Machine,
             Kind::Node,
+            Kind::Pod,
             Kind::Event,
             Kind::CertificateSigningRequest,
             Kind::ClusterRoleBinding,
@@ -182,6 +187,15 @@ impl ObjectError {
     }
 }
 
+/// What became of a pod that was asked to leave.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Evicted {
+    /// It leaves, or is gone.
+    Leaving,
+    /// A disruption budget does not allow it now.
+    Refused(String),
+}
+
 /// A plane's objects.
 #[derive(Clone)]
 pub(crate) struct Objects {
@@ -226,6 +240,11 @@ impl Objects {
         selector: &str,
     ) -> Result<Vec<Value>, ObjectError> {
         self.list_with(kind, namespace, &ListParams::default().labels(selector)).await
+    }
+
+    /// All objects of a kind that are on a node.
+    pub(crate) async fn list_of_node(&self, kind: Kind, node: &str) -> Result<Vec<Value>, ObjectError> {
+        self.list_with(kind, "", &ListParams::default().fields(&format!("spec.nodeName={node}"))).await
     }
 
     async fn list_with(&self, kind: Kind, namespace: &str, parameters: &ListParams) -> Result<Vec<Value>, ObjectError> {
@@ -326,6 +345,17 @@ impl Objects {
             Err(error) if error.is_race() => Ok(false),
             Err(error) => Err(error),
             Ok(_) => Ok(true),
+        }
+    }
+
+    /// Asks a pod to leave its node, as its disruption budgets allow. One that is gone has left.
+    pub(crate) async fn evict(&self, pod: &Reference) -> Result<Evicted, ObjectError> {
+        let api: Api<k8s_openapi::api::core::v1::Pod> = Api::namespaced(self.client.clone(), &pod.namespace);
+        match api.evict(&pod.name, &EvictParams::default()).await {
+            Ok(_) => Ok(Evicted::Leaving),
+            Err(kube::Error::Api(status)) if status.code == 404 => Ok(Evicted::Leaving),
+            Err(kube::Error::Api(status)) if status.code == 429 => Ok(Evicted::Refused(status.message.clone())),
+            Err(error) => Err(ObjectError::new("evict", pod, error)),
         }
     }
 

@@ -2,15 +2,18 @@
 
 mod chaos;
 mod disk;
+mod joins;
 mod journey;
 mod leadership;
 mod management;
 mod metal;
 mod nodes;
 mod objects;
+mod rollout;
 mod rotation;
 
 pub use chaos::{Outcome, destroy_at_random};
+pub use joins::{Joins, run as join_at_random};
 pub use journey::{Step, run};
 pub use leadership::two_operators;
 pub use management::{Management, ManagementError};
@@ -21,6 +24,7 @@ pub use objects::{
     HostedCluster, create, guest_of, hosted_clusters, kubeconfig_of, wait_until_gone, wait_until_ready, write_into,
 };
 pub(crate) use objects::{scale, secrets, until};
+pub use rollout::run as roll_out;
 pub use rotation::rotate_under_load;
 
 /// Why a hosted cluster did not do what it should.

@@ -120,12 +120,12 @@ async fn pool_says(client: &Client, kind: &str, words: &str) -> Result<(), Hoste
 }
 
 /// What a machine of the pool is booted with.
-async fn user_data(client: &Client, cluster: &HostedCluster) -> Result<Config, HostedError> {
+pub(super) async fn user_data(client: &Client, cluster: &HostedCluster) -> Result<Config, HostedError> {
     let secrets = secrets(client, &cluster.control_plane_namespace());
     until("the pool had user-data", async || {
         let all = secrets.list(&ListParams::default()).await.map_err(|error| error.to_string())?;
         let is_user_data = |secret: &&DynamicObject| {
-            secret.metadata.name.as_ref().is_some_and(|name| name.starts_with(&format!("user-data-{POOL}-")))
+            secret.metadata.name.as_ref().is_some_and(|name| name.starts_with(&format!("user-data-{}-", cluster.name)))
         };
         let secret = all.items.iter().find(is_user_data).ok_or("there is no such Secret")?;
         let text = decode(secret.data["data"]["value"].as_str().unwrap_or_default()).ok_or("it has no value")?;

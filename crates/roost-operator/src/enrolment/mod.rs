@@ -3,6 +3,7 @@
 
 mod credential;
 mod offers;
+mod refresh;
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use kube::api::DynamicObject;
 use roost_ignition::payload::Node;
-use roost_ignition_server::{Authority, Fetch, HostIdentity, Payload, Purpose, Refusal};
+use roost_ignition_server::{Authority, Fetch, HostIdentity, Payload, Purpose, Refresh, Refusal};
 use roost_pki::Secret;
 use roost_runtime::{PlaneId, Runtime};
 use serde_json::{Value, json};
@@ -46,6 +47,10 @@ pub(crate) struct Enrolment<R> {
 }
 
 impl<R: Runtime> Authority for Enrolment<R> {
+    async fn refresh(&self, refresh: Refresh) -> Result<Payload, Refusal> {
+        self.renew(refresh, Timestamp::now()).await
+    }
+
     async fn payload(&self, fetch: Fetch) -> Result<Payload, Refusal> {
         let now = Timestamp::now();
         let offer = self.offers.find(fetch.plane.as_str(), &fetch.token, now).ok_or(Refusal::UnknownToken)?;

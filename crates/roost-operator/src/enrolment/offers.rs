@@ -56,6 +56,16 @@ impl Offers {
         });
     }
 
+    /// What a pool offers.
+    pub(crate) fn of_pool(&self, cluster_id: &str, namespace: &str, pool: &str) -> Option<Arc<Offer>> {
+        self.0.lock().get(cluster_id)?.get(&(namespace.to_owned(), pool.to_owned())).cloned()
+    }
+
+    /// The control plane's namespace of a cluster that has offers.
+    pub(crate) fn namespace(&self, cluster_id: &str) -> Option<String> {
+        self.0.lock().get(cluster_id)?.values().next().map(|offer| offer.namespace.clone())
+    }
+
     /// The offer that a token opens. A token of another cluster opens nothing here.
     pub(crate) fn find(&self, cluster_id: &str, token: &Token, now: Timestamp) -> Option<Arc<Offer>> {
         let offers = self.0.lock();

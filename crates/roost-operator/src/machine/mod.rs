@@ -22,6 +22,7 @@ pub(crate) use status::is_ready;
 
 use crate::context::{Context, Next, ReconcileError};
 use crate::names::CLUSTER;
+use crate::node_pool::CURRENT_CONFIG;
 use crate::object::{Kind, Objects, Reference, annotation, has_finalizer, is_deleting};
 
 /// How soon a hosted cluster that does not answer is asked again.
@@ -81,6 +82,7 @@ async fn tend<R: Runtime>(
     if let Some(change) = node::change(&node, machine, pool.as_ref(), &pods) {
         node = guest.merge(&Reference::new(Kind::Node, "", name), &change).await?;
     }
+    follow_configuration(objects, machine, &node).await?;
     let token = annotation(machine, TOKEN_ID);
     if !token.is_empty() && machine["status"]["nodeRef"]["uid"] == node["metadata"]["uid"] {
         // The Node registered with its own certificate, so nobody needs the token any more.
@@ -90,6 +92,16 @@ async fn tend<R: Runtime>(
         objects.merge(&Reference::of(machine), &change).await?;
     }
     Ok(node)
+}
+
+/// A Machine has the configuration that its node says it has.
+async fn follow_configuration(objects: &Objects, machine: &Value, node: &Value) -> Result<(), ReconcileError> {
+    let current = annotation(node, CURRENT_CONFIG);
+    if !current.is_empty() && current != annotation(machine, CONFIG_HASH) {
+        let change = json!({"metadata": {"annotations": {(CONFIG_HASH): current}}});
+        objects.merge(&Reference::of(machine), &change).await?;
+    }
+    Ok(())
 }
 
 /// Whether a Node is what a Machine's host became. One without a provider id is when the host was given a certificate

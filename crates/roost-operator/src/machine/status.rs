@@ -7,6 +7,7 @@ use super::names::{APPROVALS, NODE_NAME};
 use super::record;
 use crate::approver::JOIN_WINDOW;
 use crate::condition::{self, Condition, Truth};
+use crate::node_pool::UPDATE_FAILED;
 use crate::object::{annotation, is_deleting};
 
 /// The whole status to write.
@@ -128,7 +129,13 @@ fn conditions(machine: &Value, node: Option<&Value>, phase: &str) -> Vec<Conditi
         ),
     };
     let ready = Condition { kind: "Ready", ..healthy.clone() };
-    vec![Condition::good("BootstrapReady", "The host fetched its configuration"), healthy, ready]
+    let failed = node.map(|node| annotation(node, UPDATE_FAILED)).unwrap_or_default();
+    let updated = if failed.is_empty() {
+        Condition::good("Updated", "")
+    } else {
+        Condition::bad("Updated", "InplaceUpgradeFailed", format!("Node {name} went back from {failed}"))
+    };
+    vec![Condition::good("BootstrapReady", "The host fetched its configuration"), healthy, ready, updated]
 }
 
 #[cfg(test)]

@@ -2,11 +2,15 @@
 
 mod dereference;
 mod plan;
+mod preview;
 mod release;
+mod rollout;
 mod status;
 mod validate;
 mod version;
 
+#[cfg(test)]
+mod noops;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +23,9 @@ use roost_runtime::{PlaneId, Runtime};
 use serde_json::{Value, json};
 
 pub(crate) use dereference::config_names;
+pub use preview::{Pending, PlannedNode, Preview, PreviewError, preview};
 pub(crate) use release::sweep;
+pub(crate) use rollout::{CURRENT_CONFIG, UPDATE_FAILED};
 
 use crate::approver::Networks;
 use crate::context::{Context, Next, ReconcileError};
@@ -29,11 +35,14 @@ use crate::nodes::{self, Settings};
 use crate::object::{Kind, Objects, Reference, annotation, finalizers, has_finalizer, is_deleting};
 use crate::pause::Pause;
 use dereference::Observed;
+use rollout::{Report, State};
 use status::Pass;
 use validate::{Block, Wanted};
 
 /// How soon a pool that waits for its cluster is looked at again, beside when that changes.
 const WAIT: Duration = Duration::from_secs(5);
+/// How soon a pool whose nodes are being changed is looked at again, beside when one of them changes.
+const STEP: Duration = Duration::from_millis(500);
 
 /// Brings one NodePool nearer to what is wanted.
 pub(crate) async fn reconcile<R: Runtime>(
@@ -69,12 +78,13 @@ pub(crate) async fn reconcile<R: Runtime>(
     let verdict = validate::validate(&observed, &cluster, context.runtime.version(), now);
     let is_active = matches!(pause, Pause::Active | Pause::Unreadable) && !is_deleting(&cluster);
     let mut next = Next::Settled;
-    let (mut failed, mut is_reached) = (None, false);
+    let (mut failed, mut is_reached, mut rollout) = (None, false, None);
     if is_active {
         match advance(context, &observed, &cluster, &verdict.outcome, now).await {
-            Ok((wanted, reached)) => {
-                next = wanted;
-                is_reached = reached;
+            Ok(advanced) => {
+                next = advanced.next;
+                is_reached = advanced.is_reached;
+                rollout = advanced.rollout;
             }
             Err(error) if error.is_race() => return Err(error),
             Err(error) => failed = Some(error.words()),
@@ -82,7 +92,14 @@ pub(crate) async fn reconcile<R: Runtime>(
     } else if let Pause::Until(until) = pause {
         next = Next::At(until);
     }
-    let pass = Pass { observed: &observed, verdict: &verdict, failed: failed.as_deref(), is_reached, now };
+    let pass = Pass {
+        observed: &observed,
+        verdict: &verdict,
+        failed: failed.as_deref(),
+        is_reached,
+        rollout: rollout.as_ref(),
+        now,
+    };
     let status = status::status(&pass);
     if status != observed.pool["status"] {
         objects.set_status(&reference, &status).await?;
@@ -103,29 +120,41 @@ pub(crate) async fn reconcile<R: Runtime>(
     }
 }
 
-/// Brings what is around a pool nearer to what is wanted. Returns when to look again, and whether a host came.
+/// What became of a pass.
+struct Advanced {
+    /// When to look again.
+    next: Next,
+    /// Whether a host came.
+    is_reached: bool,
+    rollout: Option<Report>,
+}
+
+/// Brings what is around a pool nearer to what is wanted.
 async fn advance<R: Runtime>(
     context: &Arc<Context<R>>,
     observed: &Observed,
     cluster: &Value,
     outcome: &Result<Wanted, Block>,
     now: Timestamp,
-) -> Result<(Next, bool), ReconcileError> {
+) -> Result<Advanced, ReconcileError> {
+    let waiting = |next| Advanced { next, is_reached: false, rollout: None };
     match outcome {
         Err(Block::Idle) => {
             if !annotation(&observed.pool, OPENED).is_empty() {
                 release::clear(context, &observed.pool).await?;
             }
-            Ok((Next::Settled, false))
+            Ok(waiting(Next::Settled))
         }
         Err(Block::Waiting(_)) => {
             open(context, observed, cluster).await?;
-            Ok((Next::After(WAIT), false))
+            Ok(waiting(Next::After(WAIT)))
         }
         Ok(wanted) => {
             open(context, observed, cluster).await?;
             let (at, is_reached) = offer(context, observed, wanted, now).await?;
-            Ok((Next::At(at), is_reached))
+            let rollout = rollout::advance(context, observed, wanted, false, now).await?;
+            let is_going = rollout.as_ref().is_some_and(|report| report.plan.state == State::Going);
+            Ok(Advanced { next: if is_going { Next::After(STEP) } else { Next::At(at) }, is_reached, rollout })
         }
     }
 }

@@ -162,6 +162,12 @@ fn metadata(observed: &Observed, name: &str) -> Value {
     })
 }
 
+/// What the token Secret of a configuration says of it; the token itself is none.
+pub(super) fn token_document_of(observed: &Observed, wanted: &Wanted) -> Value {
+    let current = Current { token: String::new(), old_token: None, generated: Timestamp::UNIX_EPOCH };
+    token_document(observed, wanted, "", &current)
+}
+
 fn token_document(observed: &Observed, wanted: &Wanted, name: &str, current: &Current) -> Value {
     let mut metadata = metadata(observed, name);
     let annotations = &mut metadata["annotations"];

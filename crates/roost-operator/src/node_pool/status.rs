@@ -9,6 +9,7 @@ use roost_api::hypershift::names::annotation::{
 use serde_json::{Map, Value, json};
 
 use super::dereference::Observed;
+use super::rollout::{self, Report, State};
 use super::validate::{Block, Verdict};
 use crate::condition::{self, Condition, Truth};
 use crate::machine::{CONFIG_HASH, NODE_NAME};
@@ -27,6 +28,8 @@ pub(crate) struct Pass<'a> {
     pub(crate) failed: Option<&'a str>,
     /// Whether a host fetched its configuration.
     pub(crate) is_reached: bool,
+    /// How the rollout stands, where there is one.
+    pub(crate) rollout: Option<&'a Report>,
     pub(crate) now: Timestamp,
 }
 
@@ -160,14 +163,14 @@ fn name_of(machine: &Value) -> &str {
 }
 
 /// Since when a machine that was a node is not well.
-fn unhealthy_since(machine: &Value) -> Option<Timestamp> {
+pub(super) fn unhealthy_since(machine: &Value) -> Option<Timestamp> {
     if !machine["status"]["nodeRef"].is_object() || condition::is_true(machine, "NodeHealthy") {
         return None;
     }
     condition::find(machine, "NodeHealthy")?.get("lastTransitionTime")?.as_str()?.parse().ok()
 }
 
-fn repair_window(observed: &Observed) -> SignedDuration {
+pub(super) fn repair_window(observed: &Observed) -> SignedDuration {
     let of = |object: Option<&Value>| {
         object.and_then(|object| annotation(object, MACHINE_HEALTH_CHECK_TIMEOUT).parse().ok())
     };
@@ -179,17 +182,18 @@ fn progress(pass: &Pass<'_>, machines: &Machines<'_>) -> Vec<Condition> {
     let pool = &pass.observed.pool;
     let mut conditions = Vec::new();
     if let Ok(wanted) = &pass.verdict.outcome {
-        let waiting = format!(
-            "{} of {} machines have another configuration: {}; each gets the new one when it is booted again or joined again",
-            machines.outdated.len(),
-            machines.all.len(),
-            shortened(&machines.outdated.join(", "))
-        );
+        let (outdated, total) = (machines.outdated.len(), machines.all.len());
+        let words = match pass.rollout {
+            Some(report) => rollout::summary(&report.plan, outdated, total, &report.blocked),
+            None => format!("{} of {total} machines have it; nothing is changed at this moment", total - outdated),
+        };
+        let is_halted = pass.rollout.is_some_and(|report| matches!(report.plan.state, State::Halted(_)));
+        let reason = if is_halted { "InplaceUpgradeFailed" } else { "AsExpected" };
         let is_other_config = annotation(pool, NODE_POOL_CURRENT_CONFIG) != wanted.config_hash;
         let is_other_version = pool["status"]["version"].as_str().is_some_and(|version| version != wanted.version);
         let updating = |kind, is_other: bool, target: String| {
             if is_other && !machines.outdated.is_empty() {
-                Condition::new(kind, Truth::True, "AsExpected", format!("{target}. {waiting}"))
+                Condition::new(kind, Truth::True, reason, shortened(&format!("{target}. {words}")))
             } else {
                 Condition::bad(kind, "AsExpected", "")
             }
@@ -233,19 +237,22 @@ fn health(pass: &Pass<'_>, machines: &Machines<'_>) -> Vec<Condition> {
         }
     };
     let is_repairing = pass.observed.pool["spec"]["management"]["autoRepair"] == true;
-    let repair = match (is_repairing, machines.broken.is_empty()) {
+    let unrepaired = pass.rollout.and_then(|report| report.plan.unrepaired.as_deref());
+    let repair = match (is_repairing, unrepaired) {
         (false, _) => Condition::bad("AutorepairEnabled", "AsExpected", ""),
-        (true, true) => Condition::good("AutorepairEnabled", ""),
-        (true, false) => Condition::new(
-            "AutorepairEnabled",
-            Truth::True,
-            "NoSpare",
-            format!(
-                "not Ready: {}. There is no spare host to replace it with: repair the host, or remove it with kubectl delete machine -n {} NAME and boot another",
-                shortened(&machines.broken.join(", ")),
+        (true, None) if machines.broken.is_empty() => Condition::good("AutorepairEnabled", ""),
+        (true, None) => {
+            let words = format!("being replaced: {}", shortened(&machines.broken.join(", ")));
+            Condition::new("AutorepairEnabled", Truth::True, "AsExpected", words)
+        }
+        (true, Some(words)) => {
+            let words = format!(
+                "{}: repair the host, or remove it with kubectl delete machine -n {} NAME and boot another",
+                shortened(words),
                 pass.observed.namespace
-            ),
-        ),
+            );
+            Condition::new("AutorepairEnabled", Truth::True, "NotRepaired", words)
+        }
     };
     vec![
         all("AllMachinesReady", "ready", &machines.unready),
@@ -254,7 +261,7 @@ fn health(pass: &Pass<'_>, machines: &Machines<'_>) -> Vec<Condition> {
     ]
 }
 
-fn wanted_replicas(pool: &Value) -> usize {
+pub(super) fn wanted_replicas(pool: &Value) -> usize {
     let spec = &pool["spec"];
     let wanted = spec["replicas"].as_u64().or_else(|| spec["autoScaling"]["min"].as_u64());
     wanted.and_then(|wanted| usize::try_from(wanted).ok()).unwrap_or_default()

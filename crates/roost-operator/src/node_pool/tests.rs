@@ -13,14 +13,14 @@ use crate::object::annotation;
 
 const EXPIRATION: &str = "hypershift.openshift.io/ignition-token-expiration-timestamp";
 
-fn authority() -> String {
+pub(super) fn authority() -> String {
     let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
     let lifetime = SignedDuration::from_hours(24);
     let authority = roost_pki::CertificateAuthority::new("test", now, lifetime).unwrap();
     authority.certificate().to_pem()
 }
 
-fn observed(replicas: u32) -> (Observed, Value) {
+pub(super) fn observed(replicas: u32) -> (Observed, Value) {
     let pem = authority();
     let pool = json!({
         "apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool",
@@ -44,6 +44,10 @@ fn observed(replicas: u32) -> (Observed, Value) {
     (observed, cluster)
 }
 
+pub(super) fn encoded(text: &str) -> String {
+    STANDARD.encode(text)
+}
+
 fn time(text: &str) -> Timestamp {
     text.parse().unwrap()
 }
@@ -52,14 +56,14 @@ fn judged(observed: &Observed, cluster: &Value) -> Verdict {
     validate(observed, cluster, "1.36.3", time("2026-01-01T00:00:00Z"))
 }
 
-fn planned(observed: &Observed, cluster: &Value, fresh: &str, now: &str) -> Plan {
+pub(super) fn planned(observed: &Observed, cluster: &Value, fresh: &str, now: &str) -> Plan {
     let verdict = judged(observed, cluster);
     let Ok(wanted) = &verdict.outcome else { panic!("{:?}", verdict.conditions) };
     plan(observed, wanted, fresh, time(now))
 }
 
 /// Counts what was planned as there.
-fn carry_out(observed: &mut Observed, plan: &Plan) {
+pub(super) fn carry_out(observed: &mut Observed, plan: &Plan) {
     for document in &plan.apply {
         observed.secrets.retain(|secret| secret["metadata"]["name"] != document["metadata"]["name"]);
         observed.secrets.push(document.clone());
@@ -67,7 +71,7 @@ fn carry_out(observed: &mut Observed, plan: &Plan) {
     observed.secrets.retain(|secret| plan.delete.iter().all(|gone| secret["metadata"]["name"] != gone.name));
 }
 
-fn tokens(plan: &Plan) -> Vec<&str> {
+pub(super) fn tokens(plan: &Plan) -> Vec<&str> {
     plan.tokens.iter().map(|(token, _)| token.expose().as_str()).collect()
 }
 
@@ -147,7 +151,7 @@ fn no_op_edits_are_no_rollout() {
 
 fn reported(observed: &Observed, cluster: &Value, now: &str) -> Value {
     let verdict = judged(observed, cluster);
-    status(&Pass { observed, verdict: &verdict, failed: None, is_reached: false, now: time(now) })
+    status(&Pass { observed, verdict: &verdict, failed: None, rollout: None, is_reached: false, now: time(now) })
 }
 
 fn condition<'a>(status: &'a Value, kind: &str) -> (&'a str, &'a str, &'a str) {
@@ -157,7 +161,7 @@ fn condition<'a>(status: &'a Value, kind: &str) -> (&'a str, &'a str, &'a str) {
     (text("status"), text("reason"), text("message"))
 }
 
-fn machine(observed: &Observed, cluster: &Value, name: &str, ready: &str) -> Value {
+pub(super) fn machine(observed: &Observed, cluster: &Value, name: &str, ready: &str) -> Value {
     let hash = planned(observed, cluster, "x", "2026-01-01T00:00:00Z").token_secret.replace("token-workers-", "");
     let condition = |kind: &str| {
         json!({"type": kind, "status": ready, "reason": "NodeNotReady", "message": "words",

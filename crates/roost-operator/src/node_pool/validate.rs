@@ -264,7 +264,7 @@ fn version_of(image: &str, cluster: &Value, cluster_version: &str) -> String {
     tag.map_or_else(|| cluster_version.to_owned(), |version| version.to_string())
 }
 
-enum Problem {
+pub(super) enum Problem {
     /// A user's ConfigMap is missing or wrong.
     Config(String),
     /// Something of the control plane is not there yet.
@@ -272,7 +272,7 @@ enum Problem {
 }
 
 /// All that a pool's nodes get.
-fn describe(observed: &Observed, cluster: &Value, version: &str) -> Result<Pool, Problem> {
+pub(super) fn describe(observed: &Observed, cluster: &Value, version: &str) -> Result<Pool, Problem> {
     let spec = &observed.pool["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let cluster_spec = &cluster["spec"];

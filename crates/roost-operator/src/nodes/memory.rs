@@ -9,6 +9,8 @@ use serde_json::Value;
 use super::pod_networks::{Book, parts_of};
 use crate::approver::{Node, Progress, Request, Requester};
 use crate::machine;
+use crate::node_pool::{CURRENT_CONFIG, UPDATE_FAILED};
+use crate::object::annotation;
 
 /// Requests beyond these are not looked at until others are gone; a cluster has a few for each node.
 const MAX_REQUESTS: usize = 20_000;
@@ -36,6 +38,8 @@ struct Known {
     addresses: Vec<IpAddr>,
     parts: usize,
     is_initialized: bool,
+    /// The configuration that its host says it has, and one that it could not take.
+    configuration: [String; 2],
 }
 
 impl Memory {
@@ -50,6 +54,7 @@ impl Memory {
             addresses: addresses.map(|address| address.to_canonical()).collect(),
             parts: parts.len(),
             is_initialized: !taints.into_iter().any(|taint| taint["key"] == machine::UNINITIALIZED),
+            configuration: [CURRENT_CONFIG, UPDATE_FAILED].map(|key| annotation(object, key).to_owned()),
             node,
         };
         let name = known.node.name.clone();
