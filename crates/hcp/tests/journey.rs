@@ -154,6 +154,13 @@ fn user_data(plane: &Plane) {
     assert!(source(&moved).starts_with("https://192.0.2.1:"), "{moved}");
     let cloud = plane.data(&format!("{line} --format cloud-init"));
     assert!(cloud.contains("192.0.2.1 ign.example.com") && cloud.contains("https://ign.example.com:"), "{cloud}");
+    let plan = plane.data("plan nodepool boots");
+    assert!(plan.starts_with("NodePool clusters/boots: no node would restart"), "{plan}");
+    let plan: Value = serde_json::from_str(&plane.data("plan nodepool boots -o json")).expect("JSON");
+    assert_eq!(plan["nodePools"][0]["nodes"], serde_json::json!([]));
+    let newer = plane.failure("plan nodepool boots --set-release kubernetes:v1.99.0", 1);
+    assert!(newer.contains("would have no configuration"), "{newer}");
+    assert!(plane.failure("plan nodepool nobody", 1).contains("there is no NodePool clusters/nobody"));
     plane.data("destroy nodepool --name boots --timeout 60s");
 }
 

@@ -8,6 +8,7 @@ mod host;
 mod kubevirt;
 mod nodepool;
 mod operate;
+mod plan;
 mod serve;
 mod userdata;
 mod values;
@@ -24,6 +25,7 @@ pub(crate) use operate::{
     DestroyPlatform, Format, Get, Kind, Man, Pause, PauseWhat, Plane, Resume, Rotate, RotateWhat, Sleep, Upgrade,
     UpgradeWhat, Version,
 };
+pub(crate) use plan::{Plan, PlanFlags, PlanWhat};
 pub(crate) use serve::{Down, Operator, Output, Status, Up};
 pub(crate) use userdata::CreateUserData;
 pub(crate) use values::written_duration;
@@ -64,6 +66,8 @@ pub(crate) enum Command {
     Describe(Describe),
     /// Let node pools use discovered hosts.
     Approve(Approve),
+    /// Say which nodes a change would restart, why, and in which order; change nothing.
+    Plan(Plan),
     /// Move a cluster to another release.
     Upgrade(Upgrade),
     /// Leave a cluster or a node pool as it is, whatever changes.

@@ -67,6 +67,8 @@ pub(crate) enum CommandError {
     #[error("the certificate of the ignition server is not good for {asked}, only for {named}")]
     CertificateNames { asked: String, named: String },
     #[error(transparent)]
+    Preview(#[from] roost_operator::PreviewError),
+    #[error(transparent)]
     UserData(#[from] UserDataError),
     #[error("there is nothing to destroy: no HostedCluster {namespace}/{name}, and nothing that belonged to one")]
     NothingToDestroy { namespace: String, name: String },

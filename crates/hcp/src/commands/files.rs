@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use roost_object::yaml;
 use serde_json::Value;
@@ -84,6 +84,41 @@ pub(super) fn certificates(flag: &'static str, path: &Path) -> Result<String, Co
     Err(unusable(flag, path, "it holds no certificate in PEM form"))
 }
 
+/// The objects of manifest files, each of one or more documents.
+pub(super) fn objects(flag: &'static str, paths: &[PathBuf]) -> Result<Vec<Value>, CommandError> {
+    let mut objects = Vec::new();
+    for path in paths {
+        let text = String::from_utf8(contents(flag, path)?).map_err(|_| unusable(flag, path, "it is not text"))?;
+        for document in documents(&text) {
+            let read = yaml::read(document.as_bytes()).map_err(|error| unusable(flag, path, error.to_string()))?;
+            match read.value {
+                Value::Null => {}
+                mut list if list["kind"] == "List" => {
+                    objects.extend(list["items"].as_array_mut().map(std::mem::take).unwrap_or_default());
+                }
+                object if object["kind"].is_string() && object["metadata"]["name"].is_string() => objects.push(object),
+                _ => return Err(unusable(flag, path, "expected objects with kind and metadata.name")),
+            }
+        }
+    }
+    Ok(objects)
+}
+
+/// The documents of a text, between lines that begin with `---`.
+fn documents(text: &str) -> Vec<String> {
+    let mut documents = vec![String::new()];
+    for line in text.lines() {
+        match (line.starts_with("---"), documents.last_mut()) {
+            (false, Some(last)) => {
+                last.push_str(line);
+                last.push('\n');
+            }
+            _ => documents.push(String::new()),
+        }
+    }
+    documents
+}
+
 fn image_content_sources(path: &Path) -> Result<Value, CommandError> {
     const FLAG: &str = "image-content-sources";
     let document = yaml::read(&contents(FLAG, path)?).map_err(|error| unusable(FLAG, path, error.to_string()))?;
@@ -102,7 +137,22 @@ fn image_content_sources(path: &Path) -> Result<Value, CommandError> {
 mod tests {
     use std::path::Path;
 
-    use super::check_pull_secret;
+    use super::{check_pull_secret, objects};
+
+    #[test]
+    fn manifests_have_one_or_more_documents() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("all.yaml");
+        let text = "---\nkind: NodePool\nmetadata: {name: a}\n---\n# nothing\n--- \nkind: List\nitems:\n- {kind: ConfigMap, metadata: {name: b}}\n";
+        std::fs::write(&path, text).unwrap();
+        let read = objects("filename", std::slice::from_ref(&path)).unwrap();
+        assert_eq!(
+            read.iter().map(|object| object["metadata"]["name"].as_str().unwrap()).collect::<Vec<_>>(),
+            ["a", "b"]
+        );
+        std::fs::write(&path, "just: text").unwrap();
+        assert!(objects("filename", &[path]).unwrap_err().to_string().contains("expected objects with kind"));
+    }
 
     #[test]
     fn pull_secrets_are_looked_at() {

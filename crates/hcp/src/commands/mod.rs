@@ -13,6 +13,7 @@ mod error;
 mod files;
 mod get;
 mod judge;
+mod plan;
 mod printed;
 mod random;
 mod reference;
@@ -58,6 +59,7 @@ async fn dispatch(command: Command, flavour: Flavour) -> Result<(), CommandError
         Command::Get(arguments) => get::run(&arguments).await,
         Command::Describe(arguments) => describe::run(&arguments).await,
         Command::Approve(arguments) => approve::run(&arguments).await,
+        Command::Plan(arguments) => plan::run(&arguments).await,
         Command::Upgrade(arguments) => change::upgrade(&arguments).await,
         Command::Pause(arguments) => change::pause(&arguments).await,
         Command::Resume(arguments) => change::resume(&arguments).await,
