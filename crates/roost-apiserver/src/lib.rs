@@ -50,6 +50,7 @@ mod service;
 mod stored;
 mod subresource;
 mod tokens;
+mod turns;
 mod versions;
 mod write;
 

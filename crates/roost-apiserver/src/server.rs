@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
 use rustls::ServerConfig;
@@ -23,6 +23,7 @@ use crate::access::PeerCertificates;
 use crate::client_certificates::AnyClientCertificate;
 use crate::cluster::Cluster;
 use crate::service::ApiService;
+use crate::turns::{Executor, Measured, Party};
 
 /// A client that has not finished its handshake by then is gone or hostile.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -140,6 +141,7 @@ pub async fn serve(hosts: impl Hosts, listener: TcpListener, mut stop: watch::Re
 /// One connection, from handshake to end.
 async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, mut stop: watch::Receiver<bool>) {
     let _ = stream.set_nodelay(true);
+    let address = stream.peer_addr().ok().map(|address| address.ip());
     let handshake = async {
         let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await.ok()?;
         let name = hello.client_hello().server_name().map(str::to_owned);
@@ -148,13 +150,14 @@ async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, mut stop: watch::Rec
     };
     let Ok(Some((stream, cluster))) = tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await else { return };
     let certificates = stream.get_ref().1.peer_certificates().map(<[_]>::to_vec).unwrap_or_default();
+    let party = Party::of(&cluster.tenant, certificates.first(), address);
     let peer = PeerCertificates::new(certificates);
     let service =
         ApiService::new(Arc::clone(&cluster)).map_request(move |mut request: http::Request<hyper::body::Incoming>| {
             request.extensions_mut().insert(peer.clone());
             request
         });
-    let mut builder = auto::Builder::new(TokioExecutor::new());
+    let mut builder = auto::Builder::new(Executor(Arc::clone(&party)));
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
     builder
         .http2()
@@ -164,13 +167,13 @@ async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, mut stop: watch::Rec
         .initial_connection_window_size(CONNECTION_WINDOW)
         .keep_alive_interval(Duration::from_secs(30));
     let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service));
-    tokio::pin!(connection);
+    let mut connection = Measured::new(connection, party);
     tokio::select! {
-        _ = connection.as_mut() => return,
+        _ = &mut connection => return,
         _ = stop.wait_for(|stopping| *stopping) => {}
         // A tenant that sleeps or is gone is not served through connections that remember it.
         () = cluster.closing() => {}
     }
-    connection.as_mut().graceful_shutdown();
+    connection.get_mut().graceful_shutdown();
     let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection).await;
 }
