@@ -108,12 +108,18 @@ impl Party {
 pub(crate) struct Measured<Work> {
     work: Pin<Box<Work>>,
     party: Arc<Party>,
-    threads: PollSemaphore,
+    threads: Arc<Semaphore>,
+    /// A place in the line for a thread; none while the work is not in it.
+    waiting: Option<PollSemaphore>,
 }
 
 impl<Work> Measured<Work> {
     pub(crate) fn new(work: Work, party: Arc<Party>) -> Self {
-        Self { work: Box::pin(work), party, threads: PollSemaphore::new(Arc::clone(&TURNS.threads)) }
+        Self::on(Arc::clone(&TURNS.threads), work, party)
+    }
+
+    fn on(threads: Arc<Semaphore>, work: Work, party: Arc<Party>) -> Self {
+        Self { work: Box::pin(work), party, threads, waiting: None }
     }
 
     /// The work itself.
@@ -123,15 +129,27 @@ impl<Work> Measured<Work> {
 
     /// A thread, when one has to be shared; pending while others have it.
     fn thread(&mut self, context: &mut Context<'_>) -> Poll<Option<OwnedSemaphorePermit>> {
+        if !self.has_to_share() {
+            // Whoever leaves the line must not keep what it was given there: a quiet connection would hold it for ever.
+            self.waiting = None;
+            return Poll::Ready(None);
+        }
+        let threads = &self.threads;
+        let line = self.waiting.get_or_insert_with(|| PollSemaphore::new(Arc::clone(threads)));
+        let thread = line.poll_acquire(context);
+        if thread.is_ready() {
+            self.waiting = None;
+        }
+        thread
+    }
+
+    fn has_to_share(&self) -> bool {
         let now = TURNS.now();
-        if !self.party.takes_much(now) {
-            TURNS.modest_until.store(now + nanoseconds(PRESENCE), Ordering::Relaxed);
-            return Poll::Ready(None);
+        if self.party.takes_much(now) {
+            return TURNS.modest_until.load(Ordering::Relaxed) >= now;
         }
-        if TURNS.modest_until.load(Ordering::Relaxed) < now {
-            return Poll::Ready(None);
-        }
-        self.threads.poll_acquire(context)
+        TURNS.modest_until.store(now + nanoseconds(PRESENCE), Ordering::Relaxed);
+        false
     }
 }
 
@@ -188,6 +206,27 @@ mod tests {
         assert!(party.takes_much(window + 1));
         assert!(party.takes_much(2 * window + 1));
         assert!(!party.takes_much(4 * window));
+    }
+
+    #[test]
+    fn whoever_leaves_the_line_gives_back_its_thread() {
+        let threads = Arc::new(Semaphore::new(1));
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        let mut modest = Measured::new(std::future::pending::<()>(), Arc::new(Party::default()));
+        assert!(Pin::new(&mut modest).poll(&mut context).is_pending());
+
+        let party = Arc::new(Party::default());
+        let mut greedy = Measured::on(Arc::clone(&threads), std::future::pending::<()>(), Arc::clone(&party));
+        assert!(!party.takes_much(TURNS.now()));
+        party.take(MUCH * 2);
+        let other = Arc::clone(&threads).try_acquire_owned().unwrap();
+        assert!(Pin::new(&mut greedy).poll(&mut context).is_pending());
+        drop(other);
+        assert_eq!(threads.available_permits(), 0, "it is the next in the line");
+        party.taken.store(0, Ordering::Relaxed);
+        party.taken_before.store(0, Ordering::Relaxed);
+        assert!(Pin::new(&mut greedy).poll(&mut context).is_pending());
+        assert_eq!(threads.available_permits(), 1);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
