@@ -1,8 +1,9 @@
 //! What a decision leads to: writes and words, in the order in which they are to be done.
 
 use jiff::SignedDuration;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::metadata::{self, OwnerReference};
 use crate::value;
 
 /// One step of a plan.
@@ -20,6 +21,15 @@ pub enum Action {
         object: Reference,
         /// The subresource; empty for the object itself.
         subresource: &'static str,
+        /// A JSON merge patch.
+        patch: Value,
+    },
+    /// Take in an object that nobody cares for, unless its new owner is going by now.
+    Adopt {
+        /// Which object.
+        object: Reference,
+        /// Whose it becomes.
+        owner: Reference,
         /// A JSON merge patch.
         patch: Value,
     },
@@ -43,6 +53,16 @@ pub enum Action {
     Tell(Event),
     /// Look at it again after a while.
     LookAgain(SignedDuration),
+}
+
+impl Action {
+    /// An owner takes in an object that has these owners, none of which controls it.
+    pub fn adopt(owner: &Value, object: Reference, owners: &[OwnerReference]) -> Action {
+        let mut references: Vec<Value> = owners.iter().map(OwnerReference::to_value).collect();
+        references.push(metadata::controller_reference(owner));
+        let patch = json!({"metadata": {"ownerReferences": references}});
+        Action::Adopt { object, owner: Reference::of(owner), patch }
+    }
 }
 
 /// Which object is meant, and that it is this one and not a later one of the same name.

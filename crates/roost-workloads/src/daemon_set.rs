@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::action::Reference;
 use crate::metadata::Metadata;
 use crate::scheduler::{Node, untolerated, wants};
-use crate::{Action, Event, Pod, hash, history, metadata, replica_set, selector, template, value};
+use crate::{Action, Event, Pod, hash, history, replica_set, selector, template, value};
 
 /// Who the events are from.
 pub const COMPONENT: &str = "daemonset-controller";
@@ -102,8 +102,7 @@ fn revise(set: &Value, mut revisions: Vec<Value>, actions: &mut Vec<Action>) -> 
         if let Some(owner) = about.controller() {
             owner.uid == uid
         } else {
-            let patch = metadata::adoption(set, &about.owner_references);
-            actions.push(Action::Patch { object: Reference::of(revision), subresource: "", patch });
+            actions.push(Action::adopt(set, Reference::of(revision), &about.owner_references));
             true
         }
     });

@@ -105,13 +105,6 @@ pub fn controller_reference(owner: &Value) -> Value {
     })
 }
 
-/// The patch with which an owner takes in an object that nobody cares for.
-pub fn adoption(owner: &Value, owners: &[OwnerReference]) -> Value {
-    let mut references: Vec<Value> = owners.iter().map(OwnerReference::to_value).collect();
-    references.push(controller_reference(owner));
-    json!({"metadata": {"ownerReferences": references}})
-}
-
 /// The patch with which an owner lets go of an object that it no longer selects.
 pub fn release(owner_uid: &str, owners: &[OwnerReference]) -> Value {
     let kept: Vec<Value> = owners.iter().filter(|owner| owner.uid != owner_uid).map(OwnerReference::to_value).collect();

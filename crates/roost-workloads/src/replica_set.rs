@@ -54,11 +54,7 @@ pub fn claim(
                 patch: metadata::release(&own.uid, &pod.metadata.owner_references),
             }),
             None if selected && !owner_goes && !pod.metadata.is_going() => {
-                actions.push(Action::Patch {
-                    object: Reference::of_pod(&pod),
-                    subresource: "",
-                    patch: metadata::adoption(owner, &pod.metadata.owner_references),
-                });
+                actions.push(Action::adopt(owner, Reference::of_pod(&pod), &pod.metadata.owner_references));
                 claimed.push(pod);
             }
             None => {}

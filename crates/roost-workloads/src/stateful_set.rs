@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::action::Reference;
 use crate::metadata::Metadata;
-use crate::{Action, Pod, history, metadata, replica_set, selector, value};
+use crate::{Action, Pod, history, replica_set, selector, value};
 
 pub use identity::{claim_name, claims, ordinal};
 pub use retention::{is_in_range, owners_of_claim};
@@ -53,6 +53,11 @@ struct Revisions {
 /// What to do about a StatefulSet, its revisions and its pods.
 pub fn plan(set: &Value, revisions: Vec<Value>, pods: Vec<Arc<Pod>>, now: Timestamp) -> Plan {
     let mut plan = Plan::default();
+    let is_going = !set["metadata"]["deletionTimestamp"].is_null();
+    if is_going && revisions.iter().any(|revision| Metadata::read(revision).controller().is_none()) {
+        // It is about to leave behind what it has, and this revision was left already.
+        return plan;
+    }
     let revisions = revise(set, revisions, &mut plan.before);
     let named = pods.into_iter().filter(|pod| ordinal(set, pod).is_some() || pod.metadata.controller().is_some());
     let (mut pods, claims) = replica_set::claim(set, &selector::read(&set["spec"]["selector"]), named);
@@ -60,7 +65,7 @@ pub fn plan(set: &Value, revisions: Vec<Value>, pods: Vec<Arc<Pod>>, now: Timest
     pods.retain(|pod| ordinal(set, pod).is_some());
     let look = Look { set, revisions, now };
     let mut status = look.status(&pods);
-    if set["metadata"]["deletionTimestamp"].is_null() {
+    if !is_going {
         look.steps(&pods, &mut status, &mut plan.steps);
     }
     look.finish(&pods, status, &mut plan.after);
@@ -75,8 +80,7 @@ fn revise(set: &Value, mut revisions: Vec<Value>, actions: &mut Vec<Action>) -> 
         if let Some(owner) = about.controller() {
             owner.uid == uid
         } else {
-            let patch = metadata::adoption(set, &about.owner_references);
-            actions.push(Action::Patch { object: Reference::of(revision), subresource: "", patch });
+            actions.push(Action::adopt(set, Reference::of(revision), &about.owner_references));
             true
         }
     });

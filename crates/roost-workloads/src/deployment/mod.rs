@@ -88,14 +88,17 @@ fn claim(deployment: &Value, sets: Vec<Value>) -> (Vec<Value>, Vec<Action>) {
     for set in sets {
         let about = Metadata::read(&set);
         let selected = selector.matches(&about.labels);
-        let patch = |patch| Action::Patch { object: Reference::of(&set), subresource: "", patch };
         match about.controller() {
             Some(controller) if controller.uid != own.uid => {}
             Some(_) if selected => claimed.push(set),
             Some(_) if goes => {}
-            Some(_) => actions.push(patch(metadata::release(&own.uid, &about.owner_references))),
+            Some(_) => actions.push(Action::Patch {
+                object: Reference::of(&set),
+                subresource: "",
+                patch: metadata::release(&own.uid, &about.owner_references),
+            }),
             None if selected && !goes && !about.is_going() => {
-                actions.push(patch(metadata::adoption(deployment, &about.owner_references)));
+                actions.push(Action::adopt(deployment, Reference::of(&set), &about.owner_references));
             }
             None => {}
         }

@@ -77,7 +77,7 @@ impl World {
             Action::UpdateStatus(next) => self.deployment = next,
             Action::Delete { object, .. } => self.sets.retain(|set| set["metadata"]["name"] != *object.name),
             Action::Tell(event) => self.told.push(event.message),
-            Action::Patch { .. } | Action::SetCondition { .. } | Action::LookAgain(_) => {}
+            Action::Patch { .. } | Action::Adopt { .. } | Action::SetCondition { .. } | Action::LookAgain(_) => {}
         }
     }
 

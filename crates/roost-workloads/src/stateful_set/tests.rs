@@ -108,3 +108,17 @@ fn parallel_sets_do_not_wait() {
     let mut world = World { set: parallel, revisions: Vec::new(), pods: Vec::new() };
     assert_eq!(world.look(), ["+db-0", "+db-1", "+db-2"]);
 }
+
+#[test]
+fn a_revision_that_was_left_is_taken_in_unless_the_set_is_going() {
+    let mut set = set(0, "a");
+    let mut revision = history::new(&set, "db-1", &[], 1);
+    revision["metadata"]["ownerReferences"] = json!([]);
+    let adopts = |set: &Value| {
+        let plan = plan(set, vec![revision.clone()], Vec::new(), now());
+        plan.before.iter().chain(&plan.after).any(|action| matches!(action, Action::Adopt { .. }))
+    };
+    assert!(adopts(&set));
+    set["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+    assert!(!adopts(&set));
+}

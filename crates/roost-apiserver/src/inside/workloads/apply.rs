@@ -37,6 +37,7 @@ impl Desk<'_> {
                 Action::Update(object) => self.replace(object, "", &mut revisions).await,
                 Action::UpdateStatus(object) => self.replace(object, "status", &mut revisions).await,
                 Action::Patch { object, subresource, patch } => self.patch(object, subresource, patch).await,
+                Action::Adopt { object, owner, patch } => self.adopt(object, owner, patch).await,
                 Action::Delete { object, propagation, grace_seconds } => {
                     self.delete(object, *propagation, *grace_seconds).await
                 }
@@ -97,6 +98,20 @@ impl Desk<'_> {
             Ok(roost_merge::merge_patch::apply(live.clone(), patch.clone()))
         };
         self.change(object, subresource, ChangeKind::Patch, &transform).await.map(drop)
+    }
+
+    /// Takes in an object, if the owner as it is now stays: one that is going may have left it a moment ago.
+    async fn adopt(self, object: &Reference, owner: &Reference, patch: &Value) -> Result<(), Status> {
+        let resource =
+            self.cluster.resource_of_kind(&owner.api_version, &owner.kind).ok_or_else(Status::unknown_path)?;
+        let live = self.cluster.find(&resource.group, &resource.plural, &owner.namespace, &owner.name);
+        let stays = live.is_some_and(|live| {
+            metadata_text(&live, "uid") == owner.uid && live["metadata"].get("deletionTimestamp").is_none()
+        });
+        if !stays {
+            return Err(Status::failure(409, "Conflict", "the owner is going"));
+        }
+        self.patch(object, "", patch).await
     }
 
     /// Sets a condition of a pod that is still the same one.
