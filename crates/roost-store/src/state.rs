@@ -228,7 +228,7 @@ impl State {
         let mut removed = Garbage::default();
         while removed.events.len() < budget && self.log.len() > options.history_min_events {
             let Some(event) = self.log.front() else { break };
-            if event.revision > aged && self.history_bytes <= options.history_max_bytes {
+            if event.revision > aged && self.history_bytes <= options.history_bytes(self.object_bytes) {
                 break;
             }
             self.remove_oldest(&mut removed);

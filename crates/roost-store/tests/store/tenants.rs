@@ -2,7 +2,7 @@
 
 use roost_store::{Collection, Compacted, ListError, ListQuery, Options, Store};
 
-use crate::scene::{contents, open, put};
+use crate::scene::{contents, delete, open, put};
 
 fn pods_of(tenant: &str) -> Collection {
     Collection::new(tenant, "", "pods")
@@ -76,4 +76,18 @@ async fn what_a_dropped_tenant_held_counts_as_history_and_goes_with_it() {
     assert!(store.size().memory_bytes > 100_000);
     store.commit(vec![put(&pods_of("two"), "a", "1")]).await.unwrap();
     assert!(store.size().memory_bytes < 10_000, "{:?}", store.size());
+}
+
+#[tokio::test]
+async fn history_is_no_larger_than_the_objects_beside_it() {
+    let options = Options { history_min_events: 1, history_least_bytes: 10_000, ..Options::default() };
+    let store = Store::memory(options);
+    store.commit(vec![put(&pods_of("one"), "large", &"x".repeat(100_000))]).await.unwrap();
+    for _ in 0..4 {
+        store.commit(vec![put(&pods_of("one"), "a", &"x".repeat(20_000))]).await.unwrap();
+    }
+    assert!(store.size().memory_bytes > 180_000, "beside the large object there is place for it: {:?}", store.size());
+    store.commit(vec![delete(&pods_of("one"), "large"), delete(&pods_of("one"), "a")]).await.unwrap();
+    store.commit(vec![put(&pods_of("one"), "b", "1")]).await.unwrap();
+    assert!(store.size().memory_bytes < 20_000, "{:?}", store.size());
 }
