@@ -14,7 +14,6 @@ mod bootstrap;
 mod call;
 #[cfg(feature = "client")]
 mod client;
-mod client_certificates;
 mod clock;
 mod cluster;
 mod conversion;

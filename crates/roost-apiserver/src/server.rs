@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use hyper_util::service::TowerToHyperService;
+use roost_pki::AnyClientCertificate;
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::server::danger::ClientCertVerifier;
@@ -20,7 +21,6 @@ use tokio_rustls::LazyConfigAcceptor;
 use tower::ServiceExt as _;
 
 use crate::access::PeerCertificates;
-use crate::client_certificates::AnyClientCertificate;
 use crate::cluster::Cluster;
 use crate::service::ApiService;
 use crate::turns::{Executor, Measured, Party};

@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use roost_pki::Secret;
+use roost_pki::{AnyClientCertificate, Secret};
 use rustls::ServerConfig;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
-
-use crate::client_certificate::AnyClientCertificate;
 
 /// Why a certificate cannot be shown.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,6 @@ mod answer;
 mod artifacts;
 mod authority;
 mod certificate;
-mod client_certificate;
 mod limits;
 mod metrics;
 mod patience;

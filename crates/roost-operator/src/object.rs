@@ -405,6 +405,12 @@ pub(crate) fn has_finalizer(object: &Value, finalizer: &str) -> bool {
     finalizers(object).any(|present| present == finalizer)
 }
 
+/// The finalizers of an object and one more; none when it carries that one already.
+pub(crate) fn with_finalizer(object: &Value, finalizer: &str) -> Option<Value> {
+    (!has_finalizer(object, finalizer)).then(|| finalizers(object).chain([finalizer]).collect())
+}
+
+/// What has to be done before an object can go.
 pub(crate) fn finalizers(object: &Value) -> impl Iterator<Item = &str> {
     object["metadata"]["finalizers"].as_array().into_iter().flatten().filter_map(Value::as_str)
 }

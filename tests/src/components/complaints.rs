@@ -40,14 +40,17 @@ const RACES: &[&str] = &[
     // The kubelet makes its lease while it registers its node, and asks for the node's uid.
     "Failed to get node when trying to set owner ref to the node lease",
     "Failed to initialize CSINode: .*nodes .*not found",
+    // The kubelet reads its own node from its watch, which has not told of it yet.
+    r#"Error updating node status, will retry.*error getting node \\"node\\": node \\"node\\" not found"#,
     // A definition was deleted between a controller's look at what is served, every 30 s, and its first list.
     r"Failed to watch.*the server could not find the requested resource.*PartialObjectMetadata",
     // The kubelet has not measured a new pod yet; no server has a part in it.
     "RecentStats: unable to find data in memory cache",
+    "Image garbage collection failed once. Stats initialization may not have completed yet",
     // Between the kubelet and containerd, which speak gRPC; the API does not.
     "rpc error: code = |pleg has yet to be successful",
     // The kubelet reads a cgroup that is gone with its pod, or a container that is.
-    "failed to read .*cgroup",
+    "(?i)failed to read .*cgroup",
     "(?i)(container|sandbox) .*not found|containerd task",
 ];
 

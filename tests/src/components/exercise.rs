@@ -9,8 +9,9 @@ use super::{ComponentsError, Nodes};
 
 /// One of each kind that a stock controller works on.
 const WORKLOAD: &str = include_str!("workload.yaml");
-/// Pods of a namespace that goes. They end when they are told to: the controller looks again after 32 s, and the end of
-/// those that have to be killed after 30 s is a race.
+/// Pods of a namespace that goes. They run by then and end when they are told to: the controller looks 5 s later, and pods that
+/// are told to end while they start take about as long; it looks again after 32 s, and the end of those that have to be
+/// killed after 30 s is a race, too.
 const PASSING: &str = r#"{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "passing", "namespace": "passing"},
     "spec": {"replicas": 2, "selector": {"matchLabels": {"app": "passing"}}, "template": {"metadata": {"labels": {"app": "passing"}},
     "spec": {"containers": [{"name": "passing", "image": "registry.test/pause:1", "imagePullPolicy": "Never",
@@ -61,6 +62,9 @@ impl Exercise<'_> {
         let kubectl = self.kubectl;
         kubectl.run("create namespace passing").await?;
         kubectl.with_input("create -f -", PASSING).await?;
+        if self.nodes == Nodes::Kubelet {
+            kubectl.run("rollout status deployment passing --namespace passing --timeout=150s").await?;
+        }
         kubectl.run("create token default").await?;
         kubectl.run("create job manual --from=cronjob/cron").await?;
         let pods = kubectl.items("get pods -l app=web").await?;

@@ -20,7 +20,7 @@ use super::{Discovery, Place, REPORT, Report, TOKEN_LIFE, TOKEN_ROTATION, files}
 use crate::agent;
 use crate::condition;
 use crate::context::words;
-use crate::object::{Kind, ObjectError, Reference, finalizers, has_all, has_finalizer, is_deleting};
+use crate::object::{Kind, ObjectError, Reference, has_all, is_deleting, with_finalizer};
 use crate::queue::{Controller, Key};
 
 /// Writes that met another and are tried again.
@@ -480,9 +480,8 @@ fn belonging(agent: &Value, environment: &Value, report: &Report) -> Value {
         change["metadata"]["labels"] = json!({(label::INFRA_ENV): environment["metadata"]["name"]});
         change["metadata"]["ownerReferences"] = json!([owner(environment)]);
     }
-    if !has_finalizer(agent, finalizer::AGENT) {
-        let all: Vec<&str> = finalizers(agent).chain([finalizer::AGENT]).collect();
-        change["metadata"]["finalizers"] = json!(all);
+    if let Some(finalizers) = with_finalizer(agent, finalizer::AGENT) {
+        change["metadata"]["finalizers"] = finalizers;
     }
     change
 }

@@ -21,7 +21,7 @@ use status::Outcome;
 use crate::condition::{self, Condition};
 use crate::context::{Context, Next, ReconcileError};
 use crate::names::{FINALIZER, HAS_BEEN_AVAILABLE, HIBERNATE, SEALED_BY};
-use crate::object::{Kind, Reference, annotation, finalizers, has_finalizer, is_deleting};
+use crate::object::{Kind, Reference, annotation, has_finalizer, is_deleting, with_finalizer};
 use crate::pause::Pause;
 
 /// How often something is looked at that another program removes and that tells nobody.
@@ -90,10 +90,8 @@ fn adoption(observed: &dereference::Observed) -> Option<Value> {
     {
         change["metadata"]["annotations"][SEALED_BY] = json!(fingerprint);
     }
-    if !has_finalizer(cluster, FINALIZER) {
-        let mut all: Vec<&str> = finalizers(cluster).collect();
-        all.push(FINALIZER);
-        change["metadata"]["finalizers"] = json!(all);
+    if let Some(finalizers) = with_finalizer(cluster, FINALIZER) {
+        change["metadata"]["finalizers"] = finalizers;
         // Somebody else may be adding theirs at this moment.
         change["metadata"]["resourceVersion"] = cluster["metadata"]["resourceVersion"].clone();
     }

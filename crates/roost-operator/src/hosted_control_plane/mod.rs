@@ -26,7 +26,7 @@ use validate::Wanted;
 
 use crate::context::{Context, Next, ReconcileError, words};
 use crate::names::FINALIZER;
-use crate::object::{Kind, Objects, Reference, finalizers, has_finalizer, is_deleting};
+use crate::object::{Kind, Objects, Reference, has_finalizer, is_deleting, with_finalizer};
 use crate::pause::Pause;
 
 /// How soon a plane that does not answer is asked again.
@@ -55,11 +55,9 @@ pub(crate) async fn reconcile<R: Runtime>(
         Pause::Until(until) => return Ok(Next::At(until)),
         Pause::Active | Pause::Unreadable => {}
     }
-    if !has_finalizer(&observed.plane, FINALIZER) {
-        let mut all: Vec<&str> = finalizers(&observed.plane).collect();
-        all.push(FINALIZER);
+    if let Some(finalizers) = with_finalizer(&observed.plane, FINALIZER) {
         let version = &observed.plane["metadata"]["resourceVersion"];
-        let change = json!({"metadata": {"finalizers": all, "resourceVersion": version}});
+        let change = json!({"metadata": {"finalizers": finalizers, "resourceVersion": version}});
         observed.plane = objects.merge(&reference, &change).await?;
     }
     let mut pass = Pass {

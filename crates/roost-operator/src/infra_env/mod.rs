@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 pub(crate) use links::{Links, appended_arguments, architecture, image_type, revision};
 
 use crate::context::{Context, Next, ReconcileError};
-use crate::object::{Kind, Reference, finalizers, has_finalizer, is_deleting};
+use crate::object::{Kind, Reference, has_finalizer, is_deleting, with_finalizer};
 use status::Outcome;
 
 /// How soon an InfraEnv that waits for something is looked at again.
@@ -41,10 +41,9 @@ pub(crate) async fn reconcile<R: Runtime>(
     if is_deleting(&environment) {
         return release(context, &environment).await;
     }
-    if !has_finalizer(&environment, finalizer::INFRA_ENV) {
-        let all: Vec<&str> = finalizers(&environment).chain([finalizer::INFRA_ENV]).collect();
+    if let Some(finalizers) = with_finalizer(&environment, finalizer::INFRA_ENV) {
         let version = &environment["metadata"]["resourceVersion"];
-        let change = json!({"metadata": {"finalizers": all, "resourceVersion": version}});
+        let change = json!({"metadata": {"finalizers": finalizers, "resourceVersion": version}});
         environment = objects.merge(&reference, &change).await?;
     }
     let now = Timestamp::now();

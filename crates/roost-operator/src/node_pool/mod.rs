@@ -32,7 +32,7 @@ use crate::context::{Context, Next, ReconcileError};
 use crate::enrolment::Offer;
 use crate::names::{FINALIZER, HIBERNATE, JOINS_NODES, OPENED};
 use crate::nodes::{self, Settings};
-use crate::object::{Kind, Objects, Reference, annotation, finalizers, has_finalizer, is_deleting};
+use crate::object::{Kind, Objects, Reference, annotation, is_deleting, with_finalizer};
 use crate::pause::Pause;
 use dereference::Observed;
 use rollout::{Report, State};
@@ -264,10 +264,8 @@ async fn offer<R: Runtime>(
 /// A finalizer, and the cluster as owner, so that the pool goes with it.
 fn adoption(pool: &Value, cluster: Option<&Value>) -> Option<Value> {
     let mut change = json!({});
-    if !has_finalizer(pool, FINALIZER) {
-        let mut all: Vec<&str> = finalizers(pool).collect();
-        all.push(FINALIZER);
-        change["metadata"]["finalizers"] = json!(all);
+    if let Some(finalizers) = with_finalizer(pool, FINALIZER) {
+        change["metadata"]["finalizers"] = finalizers;
     }
     if let Some(cluster) = cluster {
         let uid = &cluster["metadata"]["uid"];

@@ -1,7 +1,7 @@
-//! Client certificates in the TLS handshake: asked for, proven, and judged by the authority.
+//! Client certificates in the TLS handshake: asked for, proven, and judged later.
 //!
-//! A booting machine has none. One that has joined shows its kubelet's; whether that is good is answered in words, where
-//! a handshake that fails would say nothing.
+//! Whether a certificate is trusted is a question of authentication, which answers in words; a handshake that fails would
+//! leave the client guessing. Here a client only proves that it has the key of what it shows, if it shows anything.
 
 use std::sync::Arc;
 
@@ -11,14 +11,15 @@ use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use rustls_pki_types::{CertificateDer, UnixTime};
 
-/// Accepts any client certificate whose key the machine has.
+/// Accepts any client certificate whose key the client has.
 #[derive(Debug)]
-pub(crate) struct AnyClientCertificate {
+pub struct AnyClientCertificate {
     provider: Arc<CryptoProvider>,
 }
 
 impl AnyClientCertificate {
-    pub(crate) fn new(provider: Arc<CryptoProvider>) -> Self {
+    /// With the algorithms of a provider.
+    pub fn new(provider: Arc<CryptoProvider>) -> Self {
         Self { provider }
     }
 }
