@@ -15,8 +15,9 @@ use super::rule::{Rule, Verdict};
 const SKEW: SignedDuration = SignedDuration::from_secs(10);
 /// How long after its fetch a host may join: as long as its bootstrap token lives.
 pub(crate) const JOIN_WINDOW: SignedDuration = SignedDuration::from_hours(2);
-/// Client certificates for one credential: a kubelet that is restarted before it stored its key asks again.
-const MAX_APPROVALS: u32 = 3;
+/// Client certificates for one credential: a kubelet that is restarted before it stored its key asks again, and one that is
+/// counted but not given, because the operator ended in between, counts too.
+const MAX_APPROVALS: u32 = 10;
 /// Requests that may wait beyond one a machine, before somebody is flooding the cluster.
 const PENDING_ALLOWANCE: usize = 100;
 /// The text of a request; honest ones have about one kilobyte.
@@ -75,6 +76,9 @@ fn first(
     let until = machine.fetched_at.saturating_add(JOIN_WINDOW).unwrap_or(machine.fetched_at);
     if request.created < from || request.created > until || now > until {
         return Err(Verdict::Deny(Rule::Window { created: request.created, from, until }));
+    }
+    if let Some(later) = facts.later {
+        return Err(Verdict::Deny(Rule::Superseded { later: later.to_owned() }));
     }
     if machine.approvals >= MAX_APPROVALS {
         return Err(Verdict::Deny(Rule::TooManyApprovals { count: machine.approvals }));

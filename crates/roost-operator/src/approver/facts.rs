@@ -69,7 +69,9 @@ pub(crate) struct Facts<'a> {
     /// Which node has which address.
     pub(crate) addresses: &'a HashMap<IpAddr, String>,
     pub(crate) networks: &'a Networks,
-    /// Open requests of nodes of the last hour, this one included.
+    /// A later open request of the same requester for the same signer.
+    pub(crate) later: Option<&'a str>,
+    /// Who has open requests of the last hour, this requester included.
     pub(crate) pending: usize,
     /// The Machines or Nodes of the cluster, whichever are more.
     pub(crate) known: usize,

@@ -65,6 +65,8 @@ pub(crate) enum Rule {
         "{count} certificates have been approved for this credential; the host has to fetch its configuration again"
     )]
     TooManyApprovals { count: u32 },
+    #[error("the host has asked again since; the request {later} takes the place of this one")]
+    Superseded { later: String },
     #[error("the node {node} exists and is Ready; a second host with its identity gets no certificate while it lives")]
     NodeAlive { node: String },
     #[error("a node {node} exists that the Machine {machine} did not become; delete it if it is a leftover")]
@@ -102,6 +104,7 @@ impl Rule {
             Rule::NameTaken { .. } => "NodeNameTaken",
             Rule::Window { .. } => "OutsideJoinWindow",
             Rule::TooManyApprovals { .. } => "TooManyApprovals",
+            Rule::Superseded { .. } => "AskedAgain",
             Rule::NodeAlive { .. } => "NodeAlive",
             Rule::NodeForeign { .. } => "NodeForeign",
             Rule::NodeMissing { .. } => "NodeMissing",

@@ -55,6 +55,7 @@ async fn decide_and_write(cluster: &Cluster, guest: &Objects, request: &Request)
             node: node.as_ref(),
             addresses: &memory.addresses,
             networks: &networks,
+            later: memory.later(request),
             pending: memory.pending(now),
             known: machines.max(memory.nodes()),
         };

@@ -118,10 +118,22 @@ impl Memory {
         self.requests.values().filter(is_of).map(|request| request.name.clone()).collect()
     }
 
-    /// Open requests that somebody waits for.
+    /// A later open request of the same requester: the one that a kubelet waits for when it was started again.
+    pub(super) fn later(&self, request: &Request) -> Option<&str> {
+        let is_later = |other: &&Request| {
+            (other.created, &other.name) > (request.created, &request.name)
+                && other.signer == request.signer
+                && other.username == request.username
+        };
+        self.requests.values().find(is_later).map(|later| later.name.as_str())
+    }
+
+    /// Those whose requests wait. Whoever asks again and again counts once: a host that is started all night long must not
+    /// stop the others.
     pub(super) fn pending(&self, now: Timestamp) -> usize {
         let since = now.saturating_sub(PENDING).unwrap_or(now);
-        self.requests.values().filter(|request| request.created >= since).count()
+        let recent = self.requests.values().filter(|request| request.created >= since);
+        recent.map(|request| (&request.username, request.signer)).collect::<HashSet<_>>().len()
     }
 
     pub(super) fn nodes(&self) -> usize {
@@ -150,6 +162,28 @@ mod tests {
         json!({"metadata": {"name": name, "uid": name}, "status": {
             "addresses": [{"type": "InternalIP", "address": address}, {"type": "Hostname", "address": name}],
             "conditions": [{"type": "Ready", "status": ready}]}})
+    }
+
+    #[test]
+    fn a_host_that_asks_again_waits_for_its_last_request_and_counts_once() {
+        let request = |name: &str, user: &str, created: &str| {
+            Request::read(&json!({
+                "metadata": {"name": name, "uid": name, "creationTimestamp": created},
+                "spec": {"username": user, "signerName": "kubernetes.io/kube-apiserver-client-kubelet", "request": "", "usages": []},
+            }))
+            .expect("a request for a node")
+        };
+        let mut memory = Memory::default();
+        let first = request("one", "system:bootstrap:aaaaaa", "2026-01-01T00:00:00Z");
+        let last = request("two", "system:bootstrap:aaaaaa", "2026-01-01T00:00:05Z");
+        let other = request("three", "system:bootstrap:bbbbbb", "2026-01-01T00:00:09Z");
+        for each in [&first, &last, &other] {
+            memory.learn_request(each.clone());
+        }
+        assert_eq!((memory.later(&first), memory.later(&last), memory.later(&other)), (Some("two"), None, None));
+        assert_eq!(memory.pending("2026-01-01T00:01:00Z".parse().unwrap()), 2);
+        memory.forget_request("two");
+        assert_eq!(memory.later(&first), None);
     }
 
     #[test]
