@@ -137,6 +137,11 @@ impl Hosts {
         state.by_name.get(name).into_iter().flatten().map(|space| (space.clone(), name.to_owned())).collect()
     }
 
+    /// All hosts of a namespace.
+    pub(crate) fn all_of(&self, namespace: &str) -> Vec<Place> {
+        self.0.lock().hosts.keys().filter(|place| place.0 == namespace).cloned().collect()
+    }
+
     /// The free hosts of a namespace.
     pub(crate) fn free(&self, namespace: &str) -> Vec<Arc<Host>> {
         let state = self.0.lock();

@@ -5,6 +5,7 @@
 //! nothing else, so the same controllers run on the embedded engine and on any Kubernetes.
 
 mod agent;
+mod agent_classification;
 mod agent_machine;
 mod agent_pool;
 mod agent_service_config;
@@ -125,6 +126,7 @@ async fn pass<R: Runtime>(context: &Arc<Context<R>>, key: &Key) -> Done {
         Controller::AgentServiceConfig => agent_service_config::reconcile(context, namespace, name).await,
         Controller::InfraEnv => infra_env::reconcile(context, namespace, name).await,
         Controller::Agent => agent::reconcile(context, namespace, name).await,
+        Controller::AgentClassification => agent_classification::reconcile(context, namespace, name).await,
         Controller::AgentMachine => agent_machine::reconcile(context, namespace, name).await,
         Controller::AgentPool => agent_pool::reconcile(context, namespace, name).await,
     };

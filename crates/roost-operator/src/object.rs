@@ -42,6 +42,7 @@ pub(crate) enum Kind {
     InfraEnv,
     Agent,
     AgentMachine,
+    AgentClassification,
 }
 
 impl Kind {
@@ -77,6 +78,7 @@ impl Kind {
             Kind::AgentServiceConfig => (AGENT_INSTALL, "v1beta1", "AgentServiceConfig", "agentserviceconfigs"),
             Kind::InfraEnv => (AGENT_INSTALL, "v1beta1", "InfraEnv", "infraenvs"),
             Kind::Agent => (AGENT_INSTALL, "v1beta1", "Agent", "agents"),
+            Kind::AgentClassification => (AGENT_INSTALL, "v1beta1", "AgentClassification", "agentclassifications"),
             Kind::AgentMachine => {
                 ("capi-provider.agent-install.openshift.io", "v1beta1", "AgentMachine", "agentmachines")
             }
@@ -123,6 +125,7 @@ impl Kind {
             Kind::InfraEnv,
             Kind::Agent,
             Kind::AgentMachine,
+            Kind::AgentClassification,
         ]
         .into_iter()
         .find(|known| known.name() == kind && known.api_version() == api_version)

@@ -26,6 +26,7 @@ pub(crate) enum Controller {
     AgentServiceConfig,
     InfraEnv,
     Agent,
+    AgentClassification,
     AgentMachine,
     /// The hosts of a NodePool on the platform Agent, under that pool's name.
     AgentPool,

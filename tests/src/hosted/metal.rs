@@ -44,6 +44,8 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
     tell("five hosts registered and sent what they consist of");
     let agent = agents(client, NAMESPACE).get(hosts[0].id()).await.map_err(refused("the Agent was not read"))?;
     shows_its_host(&agent)?;
+    classified(client, usize::from(HOSTS)).await?;
+    tell("hosts have the labels of classifications, and lose them with those");
     strangers(client, &simulator, &environment, &other).await?;
     tell("a token of another InfraEnv, a cloned identity and a wrong clock are named");
     let cluster = HostedCluster::on_agents(NAME, management.address, NAMESPACE);
@@ -256,6 +258,54 @@ fn shows_its_host(agent: &DynamicObject) -> Result<(), HostedError> {
         return wrong("validationsInfo");
     }
     Ok(())
+}
+
+/// A classification labels the hosts that match, counts them and those that it cannot ask, and takes its labels along.
+async fn classified(client: &Client, hosts: usize) -> Result<(), HostedError> {
+    const PREFIX: &str = "agentclassification.agent-install.openshift.io/";
+    let all = api(client, GROUP, "AgentClassification", "agentclassifications", NAMESPACE);
+    let queries = [
+        ("size", ".cpu.count >= 4 and ([.disks[].sizeBytes] | add) > 1000000000", "medium", hosts, 0),
+        ("gpu", ".gpus | length > 0", "some", 0, 0),
+        ("odd", ".hostname.first", "broken", 0, hosts),
+    ];
+    for (name, query, value, matched, failed) in queries {
+        write(
+            client,
+            "agentclassifications",
+            json!({"apiVersion": GROUP, "kind": "AgentClassification", "metadata": {"name": name, "namespace": NAMESPACE},
+                "spec": {"labelKey": name, "labelValue": value, "query": query}}),
+        )
+        .await?;
+        until(&format!("the classification {name} had counted"), async || {
+            let found = all.get(name).await.map_err(|error| error.to_string())?;
+            let status = &found.data["status"];
+            let wanted = if failed > 0 { "True" } else { "False" };
+            let is_counted = status["matchedCount"] == matched && status["errorCount"] == failed;
+            if is_counted && condition(&found, "QueryErrors").0 == wanted { Ok(()) } else { Err(status.to_string()) }
+        })
+        .await?;
+    }
+    let labelled = async |name: &str, value: &str| {
+        let labelled = ListParams::default().labels(&format!("{PREFIX}{name}={value}"));
+        agents(client, NAMESPACE).list(&labelled).await.map(|list| list.items.len()).map_err(refused("the Agents"))
+    };
+    if labelled("size", "medium").await? != hosts || labelled("odd", "QUERYERROR-broken").await? != hosts {
+        return Err(HostedError::Wrong("labels are not what was counted".to_owned()));
+    }
+    for (name, ..) in queries {
+        all.delete(name, &DeleteParams::default()).await.map_err(refused("the classification was not deleted"))?;
+    }
+    until("classifications took their labels along", async || {
+        let left = all.list(&ListParams::default()).await.map_err(|error| error.to_string())?.items.len();
+        let agents = agents(client, NAMESPACE).list(&ListParams::default()).await.map_err(|error| error.to_string())?;
+        let has_label = |agent: &&DynamicObject| {
+            agent.metadata.labels.as_ref().is_some_and(|labels| labels.keys().any(|key| key.starts_with(PREFIX)))
+        };
+        let labelled = agents.items.iter().filter(has_label).count();
+        if left == 0 && labelled == 0 { Ok(()) } else { Err(format!("{left} are left, on {labelled} hosts")) }
+    })
+    .await
 }
 
 /// Hosts that are not what they say.

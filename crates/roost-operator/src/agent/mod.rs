@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 pub(crate) use status::set_stage;
 use status::{Observed, status};
 
+use crate::agent_classification;
 use crate::agent_machine::joined_machine;
 use crate::condition;
 use crate::context::{Context, Next, ReconcileError};
@@ -116,6 +117,7 @@ pub(crate) async fn reconcile<R: Runtime>(
     let place = (namespace.to_owned(), name.to_owned());
     let Some(agent) = objects.find(Kind::Agent, namespace, name).await? else {
         discovery.presence.forget(&place);
+        agent_classification::recount(objects, &context.queue, namespace).await?;
         return Ok(Next::Settled);
     };
     if is_deleting(&agent) {
@@ -154,6 +156,7 @@ pub(crate) async fn reconcile<R: Runtime>(
         joined(context, &agent, machine.as_ref()).await?;
     }
     keep_labels(objects, &agent).await?;
+    agent_classification::label(objects, &context.queue, &agent).await?;
     let soon = if after.is_installing() || after == HostState::Reclaiming { Some(LOOK_AGAIN) } else { None };
     // A host that stops asking is looked at when its time is over.
     let next = [soon, connected_for].into_iter().flatten().min();

@@ -1,4 +1,4 @@
-//! From changes of InfraEnvs, Agents and AgentMachines to what has to be looked at.
+//! From changes of InfraEnvs, Agents, AgentClassifications and AgentMachines to what has to be looked at.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,6 +31,16 @@ pub(crate) async fn watch(objects: &Objects, queue: &Queue, discovery: &Arc<Disc
             let (_, name) = change.identity();
             if change.is_meaningful {
                 queue.add(Key::new(Controller::AgentServiceConfig, "", name));
+            }
+        }),
+        follow(objects, Kind::AgentClassification, None, |change| {
+            let (namespace, name) = change.identity();
+            if change.is_meaningful {
+                queue.add(Key::new(Controller::AgentClassification, namespace, name));
+                // Who gets its label is each Agent's to find out.
+                for (space, agent) in discovery.hosts.all_of(namespace) {
+                    queue.add(Key::new(Controller::Agent, &space, &agent));
+                }
             }
         }),
         follow(objects, Kind::AgentMachine, None, |change| {
