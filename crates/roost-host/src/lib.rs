@@ -6,6 +6,7 @@
 pub mod identity;
 pub mod inventory;
 pub mod labels;
+pub mod network;
 pub mod query;
 pub mod state;
 pub mod step;
