@@ -27,6 +27,8 @@ pub(crate) async fn run(arguments: &Hosted) -> Result<(), TaskError> {
     hosted::two_operators(&mut management, &mut |step| println!("  {step}")).await.map_err(failed)?;
     println!("rollouts of node pools");
     hosted::roll_out(&management, &mut |step| println!("  {step}")).await.map_err(failed)?;
+    println!("hosts that replace others");
+    hosted::replace(&management, &mut |step| println!("  {step}")).await.map_err(failed)?;
     let mut slowest = (Duration::ZERO, Vec::new());
     for number in 0..arguments.runs {
         let outcome = hosted::destroy_at_random(&mut management, number, &mut random).await;

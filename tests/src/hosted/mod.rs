@@ -9,6 +9,7 @@ mod management;
 mod metal;
 mod nodes;
 mod objects;
+mod replacement;
 mod rollout;
 mod rotation;
 
@@ -24,6 +25,7 @@ pub use objects::{
     HostedCluster, create, guest_of, hosted_clusters, kubeconfig_of, wait_until_gone, wait_until_ready, write_into,
 };
 pub(crate) use objects::{scale, secrets, until};
+pub use replacement::run as replace;
 pub use rollout::run as roll_out;
 pub use rotation::rotate_under_load;
 

@@ -25,6 +25,8 @@ pub struct HostedCluster {
     pub publishing: Value,
     /// The namespace of the discovered hosts that become its nodes; without it, nobody makes machines.
     pub agents: Option<String>,
+    /// How its pool changes its nodes, as the pool's spec says it.
+    pub management: Value,
 }
 
 /// The namespace of all hosted clusters.
@@ -38,7 +40,8 @@ impl HostedCluster {
 
     /// A cluster that is published in a way of its own.
     pub fn published(name: impl Into<String>, publishing: Value) -> Self {
-        Self { name: name.into(), publishing, agents: None }
+        let management = json!({"upgradeType": "InPlace", "autoRepair": false});
+        Self { name: name.into(), publishing, agents: None, management }
     }
 
     /// A cluster of discovered hosts.
@@ -86,7 +89,7 @@ impl HostedCluster {
             json!({"apiVersion": "hypershift.openshift.io/v1beta1", "kind": "NodePool",
                 "metadata": {"name": name, "namespace": NAMESPACE},
                 "spec": {"clusterName": name, "replicas": 0, "arch": "amd64",
-                    "management": {"upgradeType": "InPlace", "autoRepair": false},
+                    "management": self.management,
                     "platform": pool_platform, "release": {"image": "embedded:v1.36.3"}}}),
         ]
     }

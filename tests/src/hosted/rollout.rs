@@ -39,12 +39,12 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
     for host in &hosts {
         host.reach(Stage::Serving).await;
     }
-    pool_says(client, "Ready", "True", "").await?;
+    pool_says(client, POOL, "Ready", "True", "").await?;
     tell("six nodes have joined");
 
     guard(&guest).await?;
-    configure(client, 60).await?;
-    pool_says(client, "UpdatingConfig", "True", "cannot be drained yet: default/guarded").await?;
+    configure(client, POOL, 60).await?;
+    pool_says(client, POOL, "UpdatingConfig", "True", "cannot be drained yet: default/guarded").await?;
     let seen = nodes(&guest).list(&ListParams::default()).await.map_err(refused("the nodes were not read"))?;
     if seen.items.iter().filter(|node| is_cordoned(node)).count() != 1 {
         return Err(HostedError::Wrong("a drain that waits does not keep others from being taken".to_owned()));
@@ -53,7 +53,7 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
     let budgets = api(&guest, "policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", "default");
     budgets.delete("guarded", &DeleteParams::default()).await.map_err(refused("the budget was not deleted"))?;
     one_by_one(client, &guest).await?;
-    pool_says(client, "UpdatingConfig", "False", "").await?;
+    pool_says(client, POOL, "UpdatingConfig", "False", "").await?;
     let pods = api(&guest, "v1", "Pod", "pods", "default");
     if pods.get_opt("guarded").await.map_err(refused("the pod was not read"))?.is_some() {
         return Err(HostedError::Wrong("a node was changed under a pod".to_owned()));
@@ -67,9 +67,9 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
     drop(hosts.remove(place));
     hosts.insert(place, simulator.spawn(spec(BAD, &user_data, disks.path(), Some(UpdateFault::GoesBack))));
     hosts[place].reach(Stage::Serving).await;
-    configure(client, 70).await?;
+    configure(client, POOL, 70).await?;
     let words = format!("stopped: the node {} could not take the configuration", name(BAD));
-    pool_says(client, "UpdatingConfig", "True", &words).await?;
+    pool_says(client, POOL, "UpdatingConfig", "True", &words).await?;
     let before: Vec<String> = hashes(&guest).await?;
     // What stopped stays so: a few passes later nothing else was taken.
     tokio::time::sleep(std::time::Duration::from_secs(3)).await;
@@ -86,7 +86,7 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
     let forgotten = nodes(&guest).patch(&name(BAD), &PatchParams::default(), &Patch::Merge(forget)).await;
     forgotten.map_err(refused("the annotation was not removed"))?;
     one_by_one(client, &guest).await?;
-    pool_says(client, "Ready", "True", "").await?;
+    pool_says(client, POOL, "Ready", "True", "").await?;
     tell("once it is asked to try again, the rollout goes on to its end");
 
     drop(hosts);
@@ -102,11 +102,11 @@ fn spec(number: u8, user_data: &[u8], disks: &Path, fault: Option<UpdateFault>) 
     spec
 }
 
-fn pools(client: &Client) -> Api<DynamicObject> {
+pub(super) fn pools(client: &Client) -> Api<DynamicObject> {
     api(client, "hypershift.openshift.io/v1beta1", "NodePool", "nodepools", NAMESPACE)
 }
 
-fn nodes(guest: &Client) -> Api<DynamicObject> {
+pub(super) fn nodes(guest: &Client) -> Api<DynamicObject> {
     api(guest, "v1", "Node", "nodes", "")
 }
 
@@ -118,9 +118,15 @@ fn annotation(object: &DynamicObject, key: &str) -> String {
     object.metadata.annotations.as_ref().and_then(|all| all.get(key)).cloned().unwrap_or_default()
 }
 
-async fn pool_says(client: &Client, kind: &str, status: &str, words: &str) -> Result<(), HostedError> {
+pub(super) async fn pool_says(
+    client: &Client,
+    pool: &str,
+    kind: &str,
+    status: &str,
+    words: &str,
+) -> Result<(), HostedError> {
     until(&format!("the pool's {kind} was {status} with {words:?}"), async || {
-        let pool = pools(client).get(POOL).await.map_err(|error| error.to_string())?;
+        let pool = pools(client).get(pool).await.map_err(|error| error.to_string())?;
         let (seen, message) = condition(&pool, kind);
         if seen == status && message.contains(words) { Ok(()) } else { Err(format!("{seen}: {message}")) }
     })
@@ -172,11 +178,11 @@ async fn foresee(client: &Client, guest: &Client) -> Result<(), HostedError> {
         let made = roost_operator::preview(client, Some(guest.clone()), (NAMESPACE, POOL), &pending, now).await;
         made.map_err(|error| HostedError::Wrong(error.to_string()))
     };
-    let nothing = preview(vec![map(60)]).await?;
+    let nothing = preview(vec![map(POOL, 60)]).await?;
     if !nothing.nodes.is_empty() || nothing.unchanged.len() != usize::from(NODES) {
         return Err(HostedError::Wrong(format!("what is so already would be done again: {nothing:?}")));
     }
-    let planned = preview(vec![map(70)]).await?;
+    let planned = preview(vec![map(POOL, 70)]).await?;
     let names: Vec<String> = planned.nodes.iter().map(|node| node.node.clone()).collect();
     if names != (1..=NODES).map(name).collect::<Vec<_>>() || planned.changed != ["spec.config of the NodePool"] {
         return Err(HostedError::Wrong(format!("the plan is {planned:?}")));
@@ -188,21 +194,23 @@ async fn foresee(client: &Client, guest: &Client) -> Result<(), HostedError> {
 }
 
 /// A configuration for the kubelets of the pool.
-fn map(pods: u32) -> Value {
+fn map(pool: &str, pods: u32) -> Value {
     let manifest = format!(
         "apiVersion: machineconfiguration.openshift.io/v1\nkind: KubeletConfig\nmetadata:\n  name: pods\nspec:\n  kubeletConfig:\n    maxPods: {pods}\n"
     );
-    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": POOL, "namespace": NAMESPACE},
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": pool, "namespace": NAMESPACE},
         "data": {"config": manifest}})
 }
 
 /// Gives the pool another configuration.
-async fn configure(client: &Client, pods: u32) -> Result<(), HostedError> {
+pub(super) async fn configure(client: &Client, pool: &str, pods: u32) -> Result<(), HostedError> {
     let maps = api(client, "v1", "ConfigMap", "configmaps", NAMESPACE);
     let owner = PatchParams::apply("test").force();
-    maps.patch(POOL, &owner, &Patch::Apply(map(pods))).await.map_err(refused("the configuration was not written"))?;
-    let change = Patch::Merge(json!({"spec": {"config": [{"name": POOL}]}}));
-    let changed = pools(client).patch(POOL, &PatchParams::default(), &change).await;
+    maps.patch(pool, &owner, &Patch::Apply(map(pool, pods)))
+        .await
+        .map_err(refused("the configuration was not written"))?;
+    let change = Patch::Merge(json!({"spec": {"config": [{"name": pool}]}}));
+    let changed = pools(client).patch(pool, &PatchParams::default(), &change).await;
     changed.map(drop).map_err(refused("the pool was not changed"))
 }
 
