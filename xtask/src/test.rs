@@ -18,6 +18,9 @@ const JOINS: usize = 15;
 /// Of so many scenarios of workloads one is played; all of them are `cargo xtask workloads`.
 const ONE_SCENARIO_IN: usize = 6;
 
+/// How often the engine is killed while it rolls workloads out; `cargo xtask workloads --kills 500` does it more often.
+const KILLS_IN_ROLLOUTS: usize = 20;
+
 /// Where proptest reads its seed.
 const PROPERTY_SEED: &str = "PROPTEST_RNG_SEED";
 
@@ -55,6 +58,7 @@ pub(crate) async fn run() -> Result<(), TaskError> {
     report.note("joins", start);
     let start = Instant::now();
     workloads::run(&Workloads { filter: None, one_in: ONE_SCENARIO_IN, kills: None, seed: 1 }).await?;
+    workloads::run(&Workloads { filter: None, one_in: 1, kills: Some(KILLS_IN_ROLLOUTS), seed: 1 }).await?;
     report.note("workloads", start);
     report.print();
     Ok(())
