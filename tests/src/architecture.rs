@@ -13,7 +13,7 @@ const ROWS: &[&[&str]] = &[
     &["roost-console"],
     &["roost-operator"],
     &["roost-discovery"],
-    &["roost-ignition-server", "roost-image-server"],
+    &["roost-ignition-server", "roost-image-server", "roost-redfish"],
     &["roost-runtime"],
     &["roost-release"],
     &["roost-agent"],

@@ -50,6 +50,8 @@ pub(crate) enum Task {
     Hosts(Hosts),
     /// Builds our live image from Debian's packages, and boots it in an emulated machine.
     Image(Image),
+    /// Takes the computer of an emulated management controller (sushy-tools) through all that is asked of one.
+    Redfish,
     /// Plays the same scenarios to our controllers and scheduler and to stock's and compares how they end.
     Workloads(Workloads),
     /// Serves clusters on a socket until it is killed.

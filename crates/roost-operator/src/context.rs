@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use roost_ignition_server::{Artifacts, Servers};
 
+use crate::bare_metal_host::Attempts;
 use crate::discovery::{Discovery, Listener};
 use crate::enrolment::{Enrolment, Offers};
 use crate::hosts::Hosts;
@@ -46,6 +47,8 @@ pub(crate) struct Context<R> {
     /// Who is discovered.
     pub(crate) discovery: Arc<Discovery>,
     pub(crate) discovery_listener: Listener,
+    /// What management controllers were asked to do.
+    pub(crate) attempts: Arc<Attempts>,
 }
 
 /// When to look at an object again, beside when something changes.

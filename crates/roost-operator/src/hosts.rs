@@ -142,6 +142,13 @@ impl Hosts {
         self.0.lock().hosts.keys().filter(|place| place.0 == namespace).cloned().collect()
     }
 
+    /// The hosts of a namespace with a network card.
+    pub(crate) fn with_card(&self, namespace: &str, address: &str) -> Vec<Place> {
+        let state = self.0.lock();
+        let places = state.by_address.get(&address.to_ascii_lowercase()).into_iter().flatten();
+        places.filter(|place| place.0 == namespace).cloned().collect()
+    }
+
     /// The free hosts of a namespace.
     pub(crate) fn free(&self, namespace: &str) -> Vec<Arc<Host>> {
         let state = self.0.lock();

@@ -10,6 +10,7 @@ mod agent_machine;
 mod agent_pool;
 mod agent_service_config;
 mod approver;
+mod bare_metal_host;
 mod condition;
 mod context;
 mod discovery;
@@ -101,6 +102,7 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
         hosts: Arc::clone(&hosts),
         discovery: Arc::clone(&discovery),
         discovery_listener: Listener::default(),
+        attempts: Arc::default(),
     });
     let passes = {
         let context = Arc::clone(&context);
@@ -127,6 +129,7 @@ async fn pass<R: Runtime>(context: &Arc<Context<R>>, key: &Key) -> Done {
         Controller::InfraEnv => infra_env::reconcile(context, namespace, name).await,
         Controller::Agent => agent::reconcile(context, namespace, name).await,
         Controller::AgentClassification => agent_classification::reconcile(context, namespace, name).await,
+        Controller::BareMetalHost => bare_metal_host::reconcile(context, namespace, name).await,
         Controller::AgentMachine => agent_machine::reconcile(context, namespace, name).await,
         Controller::AgentPool => agent_pool::reconcile(context, namespace, name).await,
     };

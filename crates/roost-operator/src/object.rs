@@ -43,6 +43,7 @@ pub(crate) enum Kind {
     Agent,
     AgentMachine,
     AgentClassification,
+    BareMetalHost,
 }
 
 impl Kind {
@@ -79,6 +80,7 @@ impl Kind {
             Kind::InfraEnv => (AGENT_INSTALL, "v1beta1", "InfraEnv", "infraenvs"),
             Kind::Agent => (AGENT_INSTALL, "v1beta1", "Agent", "agents"),
             Kind::AgentClassification => (AGENT_INSTALL, "v1beta1", "AgentClassification", "agentclassifications"),
+            Kind::BareMetalHost => ("metal3.io", "v1alpha1", "BareMetalHost", "baremetalhosts"),
             Kind::AgentMachine => {
                 ("capi-provider.agent-install.openshift.io", "v1beta1", "AgentMachine", "agentmachines")
             }
@@ -126,6 +128,7 @@ impl Kind {
             Kind::Agent,
             Kind::AgentMachine,
             Kind::AgentClassification,
+            Kind::BareMetalHost,
         ]
         .into_iter()
         .find(|known| known.name() == kind && known.api_version() == api_version)

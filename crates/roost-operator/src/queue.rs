@@ -27,6 +27,7 @@ pub(crate) enum Controller {
     InfraEnv,
     Agent,
     AgentClassification,
+    BareMetalHost,
     AgentMachine,
     /// The hosts of a NodePool on the platform Agent, under that pool's name.
     AgentPool,

@@ -1,4 +1,4 @@
-//! From changes of InfraEnvs, Agents, AgentClassifications and AgentMachines to what has to be looked at.
+//! From changes of InfraEnvs, Agents, AgentClassifications, BareMetalHosts and AgentMachines to what has to be looked at.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +41,12 @@ pub(crate) async fn watch(objects: &Objects, queue: &Queue, discovery: &Arc<Disc
                 for (space, agent) in discovery.hosts.all_of(namespace) {
                     queue.add(Key::new(Controller::Agent, &space, &agent));
                 }
+            }
+        }),
+        follow(objects, Kind::BareMetalHost, None, |change| {
+            let (namespace, name) = change.identity();
+            if change.is_meaningful {
+                queue.add(Key::new(Controller::BareMetalHost, namespace, name));
             }
         }),
         follow(objects, Kind::AgentMachine, None, |change| {
@@ -92,6 +98,9 @@ async fn agents(objects: &Objects, queue: &Queue, discovery: &Discovery) {
         if let Some(machine) = agent["metadata"]["labels"][label::AGENT_MACHINE].as_str() {
             let namespace = annotation(&agent, names::AGENT_MACHINE_NAMESPACE);
             queue.add_within(Key::new(Controller::AgentMachine, namespace, machine), REPORT);
+        }
+        if let Some(host) = agent["metadata"]["labels"][label::BARE_METAL_HOST].as_str() {
+            queue.add_within(Key::new(Controller::BareMetalHost, &place.0, host), REPORT);
         }
         discovery.presence.wake(&place);
     }
