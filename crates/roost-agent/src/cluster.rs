@@ -5,11 +5,15 @@ use std::time::{Duration, Instant};
 use roost_ignition::payload::{Bootstrap, paths};
 use serde_json::{Value, json};
 
-use crate::https::{self, Address, AddressError, HttpsError, Identity, Request, Trust, TrustError};
+use crate::https::{self, Address, AddressError, HttpsError, Identity, Request, Tls, Trust, TrustError};
 use crate::root::Root;
 
 /// The largest list of pods that is read.
 const LARGEST_ANSWER: u64 = 64 << 20;
+/// What the API server speaks with nodes that it cannot reach.
+const TUNNEL_PROTOCOL: &str = "roost-tunnel";
+/// More than any stream has before the server ends it.
+const LARGEST_STREAM: u64 = 1 << 40;
 /// How often the cluster is asked while something is waited for.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -104,14 +108,58 @@ impl Cluster {
         })
     }
 
-    fn ask(&self, method: &'static str, path: &str, body: Option<&(&str, Value)>) -> Result<Value, ClusterError> {
-        let address = self.server.with_path(path);
+    /// The headers of every request, and the certificate that is shown.
+    fn credentials(&self) -> (Vec<(String, String)>, Option<&Identity>) {
         let mut headers = vec![("Accept".to_owned(), "application/json".to_owned())];
         let mut identity = None;
         match &self.credential {
             Credential::Certificate(certificate) => identity = Some(certificate),
             Credential::Token(token) => headers.push(("Authorization".to_owned(), format!("Bearer {token}"))),
         }
+        (headers, identity)
+    }
+
+    /// Reads an object or a list.
+    pub fn get(&self, path: &str) -> Result<Value, ClusterError> {
+        self.ask("GET", path, None)
+    }
+
+    /// Follows what changes, until the server ends it or falls silent; whoever takes the bytes may end it with an error.
+    pub fn follow(&self, path: &str, silence: Duration, events: &mut dyn std::io::Write) -> Result<(), ClusterError> {
+        let address = self.server.with_path(path);
+        let (headers, identity) = self.credentials();
+        let request =
+            Request { method: "GET", address: &address, headers: &headers, body: b"", largest: LARGEST_STREAM };
+        let answer = https::follow_into(&request, &self.trust, identity, silence, events)?;
+        if answer.status == 200 {
+            return Ok(());
+        }
+        Err(ClusterError::Refused { status: answer.status, words: "what changes cannot be followed".to_owned() })
+    }
+
+    /// A connection on which something else than HTTP is spoken from now on.
+    pub fn switch(&self, path: &str) -> Result<Tls, ClusterError> {
+        let address = self.server.with_path(path);
+        let (mut headers, identity) = self.credentials();
+        headers.push(("Upgrade".to_owned(), TUNNEL_PROTOCOL.to_owned()));
+        let request =
+            Request { method: "GET", address: &address, headers: &headers, body: b"", largest: LARGEST_ANSWER };
+        https::switch(&request, &self.trust, identity)?.map_err(|status| {
+            let words = "no other protocol is spoken there".to_owned();
+            ClusterError::Refused { status, words }
+        })
+    }
+
+    /// Sets a condition of the Node.
+    pub fn set_node_condition(&self, name: &str, condition: &Value) -> Result<(), ClusterError> {
+        let patch = json!({"status": {"conditions": [condition]}});
+        let kind = "application/strategic-merge-patch+json";
+        self.ask("PATCH", &format!("/api/v1/nodes/{name}/status"), Some(&(kind, patch))).map(drop)
+    }
+
+    fn ask(&self, method: &'static str, path: &str, body: Option<&(&str, Value)>) -> Result<Value, ClusterError> {
+        let address = self.server.with_path(path);
+        let (mut headers, identity) = self.credentials();
         let bytes = match body {
             Some((kind, value)) => {
                 headers.push(("Content-Type".to_owned(), (*kind).to_owned()));

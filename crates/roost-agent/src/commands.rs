@@ -20,9 +20,11 @@ use roost_agent::journal::Journal;
 use roost_agent::kept::{Artifacts, JoinRequest};
 use roost_agent::linux::Linux;
 use roost_agent::node_plane::NodePlane;
+use roost_agent::pod_network;
 use roost_agent::preflight::{self, Expectations};
 use roost_agent::root::Root;
 use roost_agent::status;
+use roost_agent::tunnel;
 
 use crate::arguments::{Change, Discover, Join, Leave, Output, Preflight, Source, Status};
 
@@ -121,6 +123,12 @@ pub(crate) fn join(arguments: &Join) -> Outcome {
 /// Looks at the Node again and again, and does what it asks for. Ends after a change, because that may have brought
 /// another program; whoever runs it starts it again.
 pub(crate) fn serve(arguments: &Change) -> Outcome {
+    // A node without either can still be changed into one that has both.
+    for started in [pod_network::start(&host()), tunnel::start()] {
+        if let Err(error) = started {
+            say(&roost_agent::words::with_causes(&error));
+        }
+    }
     let mut said = String::new();
     loop {
         let words = match changed(arguments, false) {

@@ -28,12 +28,14 @@ mod network;
 pub mod node_name;
 pub mod node_plane;
 pub mod os_release;
+pub mod pod_network;
 pub mod preflight;
 pub mod root;
 pub mod software;
 pub mod status;
 pub mod step;
 pub mod system;
+pub mod tunnel;
 #[cfg(test)]
 mod undo_tests;
 pub mod words;

@@ -9,7 +9,7 @@ use crate::step::NetworkState;
 use crate::system::SystemError;
 
 /// Interfaces that only network plugins make, by the beginning of their names.
-const PLUGIN_INTERFACES: [&str; 16] = [
+const PLUGIN_INTERFACES: [&str; 17] = [
     "antrea-",
     "br-int",
     "cali",
@@ -23,13 +23,14 @@ const PLUGIN_INTERFACES: [&str; 16] = [
     "lxc",
     "nodelocaldns",
     "ovn-",
+    "roost-",
     "tunl0",
     "veth",
     "vxlan.calico",
 ];
 
-/// Tables that only kube-proxy and network plugins make.
-const PLUGIN_TABLES: [&str; 5] = ["calico", "cni_", "kube-proxy", "kube-router", "antrea"];
+/// Tables that only kube-proxy, network plugins and we make.
+const PLUGIN_TABLES: [&str; 6] = ["calico", "cni_", "kube-proxy", "kube-router", "antrea", "roost"];
 
 /// Tables that the iptables commands make for themselves when they are missing.
 const IPTABLES_TABLES: [&str; 5] = ["filter", "mangle", "nat", "raw", "security"];
@@ -66,6 +67,12 @@ pub(crate) fn restore(before: &NetworkState) -> Result<(), SystemError> {
             Linux::run("ip", &["link", "delete", name])?;
         }
     }
+    for family in ["-4", "-6"] {
+        // There is nothing to say where a family is switched off.
+        let _ = Linux::run("ip", &[family, "route", "flush", "proto", roost_network::routes::PROTOCOL]);
+    }
+    // Its directory may have been there before.
+    let _ = std::fs::remove_file(crate::pod_network::plugin_path());
     for command in ["iptables", "ip6tables"] {
         clear_chains(command)?;
     }

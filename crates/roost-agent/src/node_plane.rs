@@ -28,16 +28,22 @@ pub struct NodePlane<'a> {
 impl<'a> NodePlane<'a> {
     /// Reads who this node is; none where no payload has made this host a node that is changed in place.
     pub fn read(root: &'a Root) -> Option<Self> {
-        let environment = root.text(paths::KUBELET_ENV)?;
-        let name = environment.lines().find_map(|line| line.strip_prefix("KUBELET_NODE_NAME="))?;
+        let node_name = node_name(root)?;
         let server = IgnitionServer::read(root.text(paths::AGENT_CONFIG)?.as_bytes())?;
-        Some(Self { root, node_name: name.trim_matches('"').to_owned(), server })
+        Some(Self { root, node_name, server })
     }
 
     /// Whom to trust for files that payloads name.
     pub fn trust(&self) -> Result<Trust, String> {
         Trust::from_pem(self.server.certificate_authority.as_bytes()).map_err(|error| words::with_causes(&error))
     }
+}
+
+/// The name of this host's node, once a payload has made it one.
+pub fn node_name(root: &Root) -> Option<String> {
+    let environment = root.text(paths::KUBELET_ENV)?;
+    let name = environment.lines().find_map(|line| line.strip_prefix("KUBELET_NODE_NAME="))?;
+    Some(name.trim_matches('"').to_owned())
 }
 
 impl Plane for NodePlane<'_> {

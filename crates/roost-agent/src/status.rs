@@ -9,6 +9,7 @@ use crate::join::ready;
 use crate::journal::{Journal, JournalError};
 use crate::kept::Kept;
 use crate::linux::Linux;
+use crate::pod_network::Report;
 use crate::root::Root;
 use crate::system::System as _;
 
@@ -32,6 +33,8 @@ pub struct Status {
     pub not_ready: Option<String>,
     /// The node's taints.
     pub taints: Vec<String>,
+    /// How the pod network is, where this host makes it.
+    pub network: Option<Report>,
 }
 
 impl Status {
@@ -50,6 +53,7 @@ pub fn read(root: &Root) -> Result<Status, JournalError> {
         is_joining: kept.is_joining(),
         steps: journal.entries().len(),
         unfinished: unfinished.collect(),
+        network: Report::read(root),
         ..Status::default()
     };
     let payload = kept.payload();
@@ -85,6 +89,14 @@ impl fmt::Display for Status {
         }
         if !self.taints.is_empty() {
             writeln!(formatter, "taints    {}", self.taints.join(", "))?;
+        }
+        if let Some(network) = &self.network {
+            let Report { pod_networks, routes, services, .. } = network;
+            let pods = if pod_networks.is_empty() { "none".to_owned() } else { pod_networks.join(", ") };
+            writeln!(formatter, "network   pods {pods}; {routes} routes, {services} Services")?;
+            for problem in &network.problems {
+                writeln!(formatter, "network   {problem}")?;
+            }
         }
         for unit in &self.stopped {
             writeln!(formatter, "stopped   {unit}; `journalctl -u {unit}` says why")?;

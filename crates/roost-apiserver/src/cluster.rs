@@ -50,6 +50,8 @@ pub struct Cluster {
     pub(crate) impersonation: Mutex<HashMap<String, roost_access::impersonation::Mode>>,
     pub(crate) metrics: crate::metrics::Metrics,
     pub(crate) kubelets: crate::outgoing::Kubelets,
+    /// The ways to nodes that nothing reaches.
+    pub(crate) tunnels: Arc<crate::tunnel::Tunnels>,
     /// What the controllers of workloads look up, where they run.
     pub(crate) workloads: Option<Box<crate::inside::Workloads>>,
     pub(crate) audit: RwLock<Option<Arc<crate::audit::AuditLog>>>,
@@ -71,6 +73,7 @@ impl Cluster {
             impersonation: Mutex::default(),
             metrics: crate::metrics::Metrics::default(),
             kubelets: crate::outgoing::Kubelets::default(),
+            tunnels: Arc::default(),
             workloads: config.workloads.then(|| Box::new(crate::inside::Workloads::new(tenant))),
             audit: RwLock::new(None),
             identity: ArcSwap::from_pointee(identity),

@@ -49,6 +49,7 @@ mod service;
 mod stored;
 mod subresource;
 mod tokens;
+mod tunnel;
 mod turns;
 mod versions;
 mod write;

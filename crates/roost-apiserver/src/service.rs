@@ -23,7 +23,7 @@ use crate::cluster::Cluster;
 use crate::negotiate::{self, BUILT_IN, Format};
 use crate::request::{Query, RequestInfo};
 use crate::respond::{self, Body};
-use crate::{clock, documents, handle, heavy};
+use crate::{clock, documents, handle, heavy, tunnel};
 
 /// How long a request that is not a watch may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -163,7 +163,8 @@ where
         Err(status) => return Ok(refused(&status, &parts.headers, &query)),
     };
     account.user = Some(user.clone());
-    if let Err(status) = authorize(cluster, &user, info, &query) {
+    let is_tunnel = account.impersonator.is_none() && tunnel::is_of_node(&user, &info.path);
+    if !is_tunnel && let Err(status) = authorize(cluster, &user, info, &query) {
         return Ok(refused(&status, &parts.headers, &query));
     }
     let permit = cluster.flow.enter(&user).await?;
@@ -187,6 +188,9 @@ where
                 "MethodNotAllowed",
                 "the server does not allow this method on the requested resource",
             ));
+        }
+        if is_tunnel {
+            return tunnel::answer(&call);
         }
         if !call.info.is_resource {
             return documents::answer(&call);

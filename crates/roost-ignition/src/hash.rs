@@ -79,7 +79,7 @@ fn normalised(pool: &Pool) -> Result<Value, ManifestError> {
         Runtime::CriO => "cri-o",
     };
     let kubelet = &pool.kubelet;
-    Ok(json!({
+    let mut value = json!({
         "api": [pool.api.host, pool.api.port],
         "dns": pool.cluster_dns,
         "domain": pool.domain(),
@@ -93,7 +93,11 @@ fn normalised(pool: &Pool) -> Result<Value, ManifestError> {
         "sshKeys": sorted(pool.ssh_keys.iter().map(|key| key.trim().to_owned()).collect()),
         "sshUser": if pool.ssh_user.is_empty() { "core" } else { &pool.ssh_user },
         "trust": trust,
-    }))
+    });
+    if pool.has_default_network {
+        value["defaultNetwork"] = true.into();
+    }
+    Ok(value)
 }
 
 fn sorted(mut texts: Vec<String>) -> Vec<String> {

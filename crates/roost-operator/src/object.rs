@@ -37,6 +37,7 @@ pub(crate) enum Kind {
     Pod,
     Event,
     CertificateSigningRequest,
+    ClusterRole,
     ClusterRoleBinding,
     AgentServiceConfig,
     InfraEnv,
@@ -73,6 +74,7 @@ impl Kind {
             Kind::CertificateSigningRequest => {
                 ("certificates.k8s.io", "v1", "CertificateSigningRequest", "certificatesigningrequests")
             }
+            Kind::ClusterRole => ("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles"),
             Kind::ClusterRoleBinding => {
                 ("rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings")
             }
@@ -122,6 +124,7 @@ impl Kind {
             Kind::Pod,
             Kind::Event,
             Kind::CertificateSigningRequest,
+            Kind::ClusterRole,
             Kind::ClusterRoleBinding,
             Kind::AgentServiceConfig,
             Kind::InfraEnv,

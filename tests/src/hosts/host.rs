@@ -18,9 +18,15 @@ pub(super) const SHARED_SETTINGS: [&str; 7] = [
     "vm.overcommit_memory",
 ];
 
+/// The network namespace of the control plane; runs at the same time do not share it.
+pub(super) fn namespace() -> String {
+    format!("roost-hosts-{}", std::process::id())
+}
+
 /// Runs an action of the script.
 pub(super) fn script(action: &str, arguments: &[&str]) -> Command {
     let mut command = Command::new("sh");
+    command.env("PLANE", namespace());
     command.arg(repository().join("tests/src/hosts/host.sh")).arg(action).args(arguments);
     command
 }
@@ -44,6 +50,11 @@ impl Host {
         output(&mut script("remove", &[&host.directory(), &host.name]))?;
         output(&mut script("make", &[&root.to_string_lossy(), &host.directory(), &host.name, &number.to_string()]))?;
         Ok(host)
+    }
+
+    /// Puts it behind a router that translates addresses, before it boots.
+    pub(super) fn hide(&self) -> Result<(), HostsError> {
+        output(&mut script("hide", &[&self.directory(), &self.name, &self.number.to_string()])).map(drop)
     }
 
     /// What the real Ignition does before a first boot: it fetches what user-data leads to, and writes it to the root.

@@ -5,6 +5,7 @@
 # host.sh image CACHE                         the same with a container runtime, as images for Ignition have one, once
 # host.sh network                             the network of the control plane: a namespace with a bridge
 # host.sh make ROOT DIRECTORY NAME NUMBER     a new host with a copy of a root, off
+# host.sh hide DIRECTORY NAME NUMBER          puts it behind a router that translates addresses
 # host.sh ignite DIRECTORY NAME USERDATA      Ignition's stages, in the host's network, as before its first boot
 # host.sh on DIRECTORY NAME SHARED            boots it; SHARED is seen as /opt/shared
 # host.sh cut DIRECTORY NAME                  the power fails
@@ -13,7 +14,8 @@
 # host.sh remove DIRECTORY NAME               ends it and leaves nothing behind
 # host.sh clean                               the same for the control plane's network
 set -eu
-plane=roost-hosts
+# Runs at the same time have namespaces of their own.
+plane=${PLANE:-roost-hosts}
 bridge=10.211.0.1
 controllers="cpu cpuacct cpuset memory devices freezer blkio pids"
 ignition=/usr/lib/dracut/modules.d/30ignition/ignition
@@ -65,11 +67,11 @@ image() {
 }
 
 network() {
-    ip netns add $plane
-    ip -n $plane link set lo up
-    ip -n $plane link add br0 type bridge
-    ip -n $plane addr add $bridge/24 dev br0
-    ip -n $plane link set br0 up
+    ip netns add "$plane"
+    ip -n "$plane" link set lo up
+    ip -n "$plane" link add br0 type bridge
+    ip -n "$plane" addr add $bridge/24 dev br0
+    ip -n "$plane" link set br0 up
 }
 
 make() {
@@ -85,11 +87,34 @@ make() {
     fi
     ip netns add "$name"
     ip -n "$name" link set lo up
-    ip link add "v-$name" netns $plane type veth peer name eth0 netns "$name"
-    ip -n $plane link set "v-$name" master br0 up
+    ip link add "v-$name" netns "$plane" type veth peer name eth0 netns "$name"
+    ip -n "$plane" link set "v-$name" master br0 up
     ip -n "$name" addr add "10.211.0.$number/24" dev eth0
     ip -n "$name" link set eth0 up
     ip -n "$name" route add default via $bridge
+}
+
+hide() {
+    directory=$1 name=$2 number=$3 router=$2-r
+    printf '127.0.0.1 localhost\n192.168.77.%s %s\n' "$number" "$name" >"$directory/root/etc/hosts"
+    ip netns add "$router"
+    ip -n "$router" link set lo up
+    ip -n "$plane" link del "v-$name"
+    ip link add "v-$name" netns "$plane" type veth peer name outside netns "$router"
+    ip -n "$plane" link set "v-$name" master br0 up
+    ip -n "$router" addr add "10.211.0.$number/24" dev outside
+    ip -n "$router" link set outside up
+    ip link add inside netns "$router" type veth peer name eth0 netns "$name"
+    ip -n "$router" addr add 192.168.77.1/24 dev inside
+    ip -n "$router" link set inside up
+    ip -n "$name" addr add "192.168.77.$number/24" dev eth0
+    ip -n "$name" link set eth0 up
+    ip -n "$name" route add default via 192.168.77.1
+    nsenter --net="/run/netns/$router" sysctl -qw net.ipv4.ip_forward=1
+    nsenter --net="/run/netns/$router" nft 'add table ip router {
+        chain translate { type nat hook postrouting priority 100; oifname "outside" masquerade; }
+        chain keep { type filter hook forward priority 0; iifname "outside" ct state new drop; }
+    }'
 }
 
 ignite() {
@@ -206,13 +231,14 @@ remove() {
         root=/sys/fs/cgroup/$hierarchy/$name
         [ ! -d "$root" ] || find "$root" -depth -type d -exec rmdir {} + 2>/dev/null || true
     done
-    ip -n $plane link del "v-$name" 2>/dev/null || true
+    ip -n "$plane" link del "v-$name" 2>/dev/null || true
     ip netns del "$name" 2>/dev/null || true
+    ip netns del "$name-r" 2>/dev/null || true
     rm -rf "$directory/root"
 }
 
 clean() {
-    ip netns del $plane 2>/dev/null || true
+    ip netns del "$plane" 2>/dev/null || true
 }
 
 action=$1

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::host::{Host, SHARED_SETTINGS, script};
-use super::plane::{ControlPlane, write};
+use super::plane::{ControlPlane, Network, write};
 use super::shell::{output, until};
 use super::{HostsError, ignited};
 use crate::assets;
@@ -33,10 +33,10 @@ pub struct Journey {
 }
 
 /// Puts the settings back that hosts share with the machine under them.
-struct Settings(Vec<(&'static str, String)>);
+pub(super) struct Settings(Vec<(&'static str, String)>);
 
 impl Settings {
-    fn remember() -> Self {
+    pub(super) fn remember() -> Self {
         let value = |key: &'static str| {
             let text = output(Command::new("sysctl").args(["-n", key])).unwrap_or_default();
             (key, text.trim().to_owned())
@@ -72,7 +72,7 @@ pub fn run(journey: &Journey, tell: &(dyn Fn(&str) + Sync)) -> Result<(), HostsE
     let artifacts = work.path().join("artifacts");
     copy(&journey.agent, &artifacts.join("any/amd64/usr/local/bin/hcp-agent"))?;
     copy(&assets::binary("kubelet")?, &artifacts.join("1.36.3/amd64/usr/local/bin/kubelet"))?;
-    let plane = ControlPlane::start(&journey.hcp, work.path(), &artifacts)?;
+    let plane = ControlPlane::start(&journey.hcp, work.path(), &artifacts, Network::Other)?;
     let admin = shared.join("admin.kubeconfig");
     std::fs::copy(plane.guest_kubeconfig(), &admin).map_err(|source| HostsError::File { path: admin, source })?;
     tell("the hosted cluster answers");
@@ -173,7 +173,7 @@ pub(super) fn runs_a_pod(plane: &ControlPlane, host: &Host, node: &str, say: &dy
 }
 
 /// Waits until nothing starts any more.
-fn settle(host: &Host) -> Result<(), HostsError> {
+pub(super) fn settle(host: &Host) -> Result<(), HostsError> {
     until(&format!("{} at rest", host.name), PATIENCE, || {
         // Degraded is at rest, too; what failed is compared like all else.
         match host.run(&["systemctl", "is-system-running"]) {
@@ -185,7 +185,7 @@ fn settle(host: &Host) -> Result<(), HostsError> {
     .map(drop)
 }
 
-fn last_line(log: &Path) -> String {
+pub(super) fn last_line(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     text.lines().last().unwrap_or("nothing was said").to_owned()
 }
@@ -232,15 +232,16 @@ fn wait_for_pod(plane: &ControlPlane, node: &str, restarts: u64) -> Result<(), H
 }
 
 /// Copies a program, with the directories above it.
-fn copy(from: &Path, to: &Path) -> Result<(), HostsError> {
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), HostsError> {
     let copied = std::fs::create_dir_all(to.parent().unwrap_or(to)).and_then(|()| std::fs::copy(from, to));
     copied.map(drop).map_err(|source| HostsError::File { path: to.to_owned(), source })
 }
 
 /// An image made by hand: one static busybox, which is also what holds a pod's namespaces.
-fn image(shared: &Path) -> Result<(), HostsError> {
+pub(super) fn image(shared: &Path) -> Result<(), HostsError> {
     let work = shared.join("image");
-    let lines = "set -e; mkdir -p root/bin root/tmp; cp \"$(command -v busybox)\" root/bin/busybox; tar -C root -cf layer.tar .
+    let lines = "set -e; mkdir -p root/bin root/tmp; cp \"$(command -v busybox)\" root/bin/busybox
+        for applet in cat hostname httpd nslookup sh sleep tar wget; do ln -s busybox root/bin/$applet; done; tar -C root -cf layer.tar .
         digest=$(sha256sum layer.tar | cut -d' ' -f1)
         printf '{\"architecture\":\"amd64\",\"os\":\"linux\",\"config\":{\"Entrypoint\":[\"/bin/busybox\",\"sleep\",\"1000000\"]},\"rootfs\":{\"type\":\"layers\",\"diff_ids\":[\"sha256:%s\"]}}' $digest >config.json
         printf '[{\"Config\":\"config.json\",\"RepoTags\":[\"registry.test/pause:1\"],\"Layers\":[\"layer.tar\"]}]' >manifest.json
@@ -250,7 +251,7 @@ fn image(shared: &Path) -> Result<(), HostsError> {
 }
 
 /// The lines that only one of two snapshots has.
-fn difference(before: &str, after: &str) -> Vec<String> {
+pub(super) fn difference(before: &str, after: &str) -> Vec<String> {
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
     let (before, after) = (lines(before), lines(after));
     let gone = before.difference(&after).map(|line| format!("- {line}"));

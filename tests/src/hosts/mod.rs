@@ -6,12 +6,14 @@
 mod host;
 mod ignited;
 mod journey;
+mod network;
 mod plane;
 mod shell;
 
 use std::path::PathBuf;
 
 pub use journey::{Journey, run};
+pub use network::run as run_network;
 
 use crate::assets::AssetError;
 use crate::process::ProcessError;

@@ -9,21 +9,30 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::HostsError;
-use super::host::script;
+use super::host::{namespace, script};
 use super::shell::{output, until};
 use crate::assets;
 use crate::process::Process;
 
-/// The namespace and the address of the control plane; the script has the same ones.
-const NAMESPACE: &str = "roost-hosts";
+/// The address of the control plane; the script has the same one.
 const ADDRESS: &str = "10.211.0.1";
 const CLUSTER: &str = "demo";
 /// How long the control plane may need for anything.
 const PATIENCE: Duration = Duration::from_mins(1);
 
+/// Who makes the network of the pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Network {
+    /// The agent on each node.
+    Default,
+    /// The pool's own configuration, for pods of one node.
+    Other,
+}
+
 /// The control plane. Dropping it ends it.
 #[derive(Debug)]
 pub(super) struct ControlPlane {
+    network: Network,
     management: PathBuf,
     guest: PathBuf,
     kubectl: PathBuf,
@@ -32,17 +41,18 @@ pub(super) struct ControlPlane {
 
 impl ControlPlane {
     /// Starts it and waits for its hosted cluster.
-    pub(super) fn start(hcp: &Path, work: &Path, artifacts: &Path) -> Result<Self, HostsError> {
+    pub(super) fn start(hcp: &Path, work: &Path, artifacts: &Path, network: Network) -> Result<Self, HostsError> {
         output(&mut script("clean", &[]))?;
         output(&mut script("network", &[]))?;
         let data = work.join("data");
-        let net = format!("--net=/run/netns/{NAMESPACE}");
+        let net = format!("--net=/run/netns/{}", namespace());
         let listen = format!("{ADDRESS}:6443");
         let mut arguments = vec![net.into(), hcp.into(), "up".into(), "--data-dir".into(), data.clone().into()];
         arguments.extend(["--listen", &listen, "--server-name", ADDRESS, "--artifacts"].map(Into::into));
         arguments.push(artifacts.into());
         let process = Process::start("hcp", Path::new("nsenter"), arguments, work)?;
         let plane = Self {
+            network,
             management: data.join("admin.kubeconfig"),
             guest: work.join("guest.kubeconfig"),
             kubectl: assets::binary("kubectl")?,
@@ -52,7 +62,7 @@ impl ControlPlane {
             plane.kubectl(&plane.management, &["get", "--raw", "/readyz"]).map_err(|error| error.to_string())
         })?;
         until("a hosted cluster that is accepted", PATIENCE, || {
-            plane.apply(&plane.management, &cluster()).map_err(|error| error.to_string())
+            plane.apply(&plane.management, &cluster(network)).map_err(|error| error.to_string())
         })?;
         let secret = format!("{CLUSTER}-admin-kubeconfig");
         let kubeconfig = until("the kubeconfig of the hosted cluster", PATIENCE, || {
@@ -69,9 +79,22 @@ impl ControlPlane {
     }
 
     fn kubectl(&self, kubeconfig: &Path, arguments: &[&str]) -> Result<String, HostsError> {
-        let mut command = Command::new("nsenter");
-        command.arg(format!("--net=/run/netns/{NAMESPACE}")).arg(&self.kubectl);
+        let mut command = Self::beside(&self.kubectl);
         output(command.arg("--kubeconfig").arg(kubeconfig).args(arguments))
+    }
+
+    /// A command that runs where the control plane runs.
+    pub(super) fn beside(program: &Path) -> Command {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net=/run/netns/{}", namespace())).arg(program);
+        command
+    }
+
+    /// A client of the hosted cluster that goes on until it is ended.
+    pub(super) fn guest_command(&self, arguments: &[&str]) -> Command {
+        let mut command = Self::beside(&self.kubectl);
+        command.arg("--kubeconfig").arg(&self.guest).args(arguments);
+        command
     }
 
     /// The kubeconfig of the hosted cluster's administrator.
@@ -98,7 +121,7 @@ impl ControlPlane {
 
     /// Makes a pool for one host and returns its user-data.
     pub(super) fn user_data(&self, host: &str, number: u8) -> Result<Vec<u8>, HostsError> {
-        self.apply(&self.management, &pool(host, number))?;
+        self.apply(&self.management, &pool(host, number, self.network))?;
         let prefix = format!("user-data-{host}-");
         until(&format!("the user-data of {host}"), PATIENCE, || {
             let namespace = format!("clusters-{CLUSTER}");
@@ -135,7 +158,8 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), HostsError> {
     std::fs::write(path, bytes).map_err(|source| HostsError::File { path: path.to_owned(), source })
 }
 
-fn cluster() -> Value {
+fn cluster(network: Network) -> Value {
+    let network_type = if network == Network::Default { "OVNKubernetes" } else { "Other" };
     let service = |service: &str| json!({"service": service, "servicePublishingStrategy": {"type": "NodePort", "nodePort": {"address": ADDRESS}}});
     let services = ["APIServer", "Ignition", "Konnectivity", "OAuthServer"].map(service);
     json!({"apiVersion": "v1", "kind": "List", "items": [
@@ -148,7 +172,7 @@ fn cluster() -> Value {
                 "etcd": {"managementType": "Managed", "managed": {"storage":
                     {"type": "PersistentVolume", "persistentVolume": {"size": "8Gi"}}}},
                 "networking": {"clusterNetwork": [{"cidr": "10.212.0.0/16"}],
-                    "serviceNetwork": [{"cidr": "10.213.0.0/16"}], "networkType": "Other"},
+                    "serviceNetwork": [{"cidr": "10.213.0.0/16"}], "networkType": network_type},
                 "platform": {"type": "None"},
                 "pullSecret": {"name": "pull-secret"},
                 "release": {"image": "embedded:v1.36.3"},
@@ -160,9 +184,9 @@ fn cluster() -> Value {
 
 /// A pool with what the machine under the hosts needs: it has control groups of version 1, and nobody may lower
 /// anything's chance to be killed.
-fn pool(host: &str, number: u8) -> Value {
+fn pool(host: &str, number: u8, network: Network) -> Value {
     let runtime = "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\"]\nsandbox_image = \"registry.test/pause:1\"\nrestrict_oom_score_adj = true\n[plugins.\"io.containerd.grpc.v1.cri\".cni]\nbin_dir = \"/opt/cni/bin\"\nconf_dir = \"/etc/cni/net.d\"\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]\nruntime_type = \"io.containerd.runc.v2\"\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc.options]\nSystemdCgroup = false\n";
-    let network = json!({"cniVersion": "0.4.0", "name": "pods", "plugins": [
+    let plugins = json!({"cniVersion": "0.4.0", "name": "pods", "plugins": [
         {"type": "bridge", "bridge": "cni0", "isGateway": true, "ipMasq": true,
             "ipam": {"type": "host-local", "ranges": [[{"subnet": format!("10.212.{number}.0/24")}]]}},
         {"type": "portmap", "capabilities": {"portMappings": true}},
@@ -176,13 +200,16 @@ fn pool(host: &str, number: u8) -> Value {
         let source = format!("data:text/plain;base64,{}", STANDARD.encode(text));
         json!({"path": path, "mode": 0o644, "overwrite": true, "contents": {"source": source}})
     };
+    let mut files = vec![
+        file("/etc/containerd/config.toml", runtime),
+        file("/etc/kubernetes/kubelet.conf.d/10-host.conf", &kubelet.to_string()),
+    ];
+    if network == Network::Other {
+        files.push(file("/etc/cni/net.d/10-pods.conflist", &plugins.to_string()));
+    }
     let machine = json!({
         "apiVersion": "machineconfiguration.openshift.io/v1", "kind": "MachineConfig", "metadata": {"name": "host"},
-        "spec": {"config": {"ignition": {"version": "3.2.0"}, "storage": {"files": [
-            file("/etc/containerd/config.toml", runtime),
-            file("/etc/cni/net.d/10-pods.conflist", &network.to_string()),
-            file("/etc/kubernetes/kubelet.conf.d/10-host.conf", &kubelet.to_string()),
-        ]}}},
+        "spec": {"config": {"ignition": {"version": "3.2.0"}, "storage": {"files": files}}},
     });
     json!({"apiVersion": "v1", "kind": "List", "items": [
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": host, "namespace": "clusters"},

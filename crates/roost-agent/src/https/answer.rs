@@ -65,6 +65,21 @@ pub(super) fn read(stream: &mut impl Read, request: &Request<'_>, body: &mut dyn
     }
 }
 
+/// Reads a head and not a byte more, since what follows may be anything.
+pub(super) fn read_status(stream: &mut impl Read, request: &Request<'_>) -> Result<u16, HttpsError> {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") {
+        stream.read_exact(&mut byte).map_err(|source| failure(request.address, source))?;
+        head.push(byte[0]);
+        if head.len() > LARGEST_HEAD {
+            break;
+        }
+    }
+    let senseless = || HttpsError::Answer { address: request.address.authority(), reason: "it is not HTTP".to_owned() };
+    parse_head(&head).map(|answer| answer.status).ok_or_else(senseless)
+}
+
 fn copy(reader: &mut impl Read, length: u64, body: &mut dyn Write) -> std::io::Result<u64> {
     let mut limited = reader.take(length);
     let copied = std::io::copy(&mut limited, body);

@@ -11,6 +11,7 @@ use std::io::Write;
 use std::net::{TcpStream, ToSocketAddrs as _};
 use std::time::{Duration, Instant};
 
+use rustix::net::sockopt;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConnection, StreamOwned};
 
@@ -101,6 +102,49 @@ pub fn send_into(
     identity: Option<&Identity>,
     body: &mut dyn Write,
 ) -> Result<Answer, HttpsError> {
+    let mut stream = begin(request, trust, identity)?;
+    answer::read(&mut stream, request, body)
+}
+
+/// The same where the other side is silent until something happens. That it is still there, the kernel finds out.
+pub fn follow_into(
+    request: &Request<'_>,
+    trust: &Trust,
+    identity: Option<&Identity>,
+    silence: Duration,
+    body: &mut dyn Write,
+) -> Result<Answer, HttpsError> {
+    let mut stream = begin(request, trust, identity)?;
+    let broken = |source: std::io::Error| failure(request.address, source);
+    stream.sock.set_read_timeout(Some(silence)).map_err(broken)?;
+    keep_alive(&stream.sock).map_err(|error| broken(error.into()))?;
+    answer::read(&mut stream, request, body)
+}
+
+/// A connection with TLS.
+pub type Tls = StreamOwned<ClientConnection, TcpStream>;
+
+/// Asks to speak something else, and returns the connection, or the status of a server that does not.
+pub fn switch(
+    request: &Request<'_>,
+    trust: &Trust,
+    identity: Option<&Identity>,
+) -> Result<Result<Tls, u16>, HttpsError> {
+    let mut stream = begin(request, trust, identity)?;
+    let status = answer::read_status(&mut stream, request)?;
+    Ok(if status == 101 { Ok(stream) } else { Err(status) })
+}
+
+/// A peer that does not answer for half a minute is gone.
+pub(crate) fn keep_alive(stream: &TcpStream) -> rustix::io::Result<()> {
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, Duration::from_secs(15))?;
+    sockopt::set_tcp_keepintvl(stream, Duration::from_secs(5))?;
+    sockopt::set_tcp_keepcnt(stream, 3)
+}
+
+/// Connects and sends the request.
+fn begin(request: &Request<'_>, trust: &Trust, identity: Option<&Identity>) -> Result<Tls, HttpsError> {
     let address = request.address;
     let configuration = trust.configuration(identity)?;
     let name = ServerName::try_from(address.host.clone()).map_err(|_| HttpsError::Tls {
@@ -114,7 +158,7 @@ pub fn send_into(
     stream.write_all(&head(request)).map_err(broken)?;
     stream.write_all(request.body).map_err(broken)?;
     stream.flush().map_err(broken)?;
-    answer::read(&mut stream, request, body)
+    Ok(stream)
 }
 
 /// Certificates that are refused come back as I/O errors; they deserve other words than a broken cable.
@@ -149,10 +193,11 @@ fn connect(address: &Address) -> Result<TcpStream, HttpsError> {
 
 fn head(request: &Request<'_>) -> Vec<u8> {
     let mut text = format!(
-        "{} {} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nUser-Agent: hcp-agent/{}\r\n",
+        "{} {} HTTP/1.1\r\nHost: {}\r\nConnection: {}\r\nUser-Agent: hcp-agent/{}\r\n",
         request.method,
         request.address.path,
         request.address.authority(),
+        if request.headers.iter().any(|(name, _)| name == "Upgrade") { "Upgrade" } else { "close" },
         env!("CARGO_PKG_VERSION"),
     );
     for (name, value) in request.headers {

@@ -21,9 +21,13 @@ use tokio_rustls::TlsConnector;
 use super::{connect, trust};
 use crate::cluster::Cluster;
 use crate::respond::Body;
+use crate::tunnel::Tunnels;
 
 /// How long the way to a backend may take to open.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long the straight way may take where there is another one.
+const DIRECT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Headers that concern one connection only.
 const HOP_BY_HOP: [&str; 6] =
@@ -36,7 +40,13 @@ pub(crate) struct Backend {
     /// None for plain HTTP.
     pub(crate) tls: Option<Arc<ClientConfig>>,
     pub(crate) path_and_query: String,
+    /// The tunnels that may lead there, and the node that it is on.
+    pub(crate) tunnel: Option<(Arc<Tunnels>, String)>,
 }
+
+/// A connection of any kind.
+trait Connection: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<S: AsyncRead + AsyncWrite + Unpin + Send> Connection for S {}
 
 impl Backend {
     /// The whole address, as messages show it.
@@ -57,9 +67,7 @@ impl Backend {
         headers: &HeaderMap,
         body: Bytes,
     ) -> Result<Response<Incoming>, String> {
-        let opened = tokio::time::timeout(CONNECT_TIMEOUT, connect::dial_host(&self.host, self.port));
-        let stream = opened.await.map_err(|_| format!("dial tcp {}: i/o timeout", self.authority()))??;
-        stream.set_nodelay(true).ok();
+        let stream = self.connect().await?;
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
         *request.uri_mut() = self.path_and_query.parse().map_err(|_| "the path is no path".to_owned())?;
@@ -67,12 +75,38 @@ impl Backend {
         if let Ok(host) = HeaderValue::from_str(&self.authority()) {
             request.headers_mut().insert(HOST, host);
         }
-        let Some(tls) = &self.tls else { return exchange(stream, request).await };
+        exchange(stream, request).await
+    }
+
+    /// A connection by the way that leads there. A node that keeps a tunnel open is reached by that when it is not
+    /// reached directly, or somebody else is found there.
+    async fn connect(&self) -> Result<Box<dyn Connection>, String> {
+        let tunnel = self.tunnel.as_ref().filter(|(tunnels, node)| tunnels.has(node));
+        let Some((tunnels, node)) = tunnel else { return self.direct(CONNECT_TIMEOUT).await };
+        if !tunnels.avoids_direct(node) {
+            match self.direct(DIRECT_TIMEOUT).await {
+                Ok(stream) => return Ok(stream),
+                Err(why) => tracing::debug!(%node, %why, "a node is reached by its tunnel"),
+            }
+            tunnels.avoid_direct(node);
+        }
+        self.secured(tunnels.open(node).await?).await
+    }
+
+    async fn direct(&self, timeout: Duration) -> Result<Box<dyn Connection>, String> {
+        let opened = tokio::time::timeout(timeout, connect::dial_host(&self.host, self.port));
+        let stream = opened.await.map_err(|_| format!("dial tcp {}: i/o timeout", self.authority()))??;
+        stream.set_nodelay(true).ok();
+        self.secured(stream).await
+    }
+
+    async fn secured<S: Connection + 'static>(&self, stream: S) -> Result<Box<dyn Connection>, String> {
+        let Some(tls) = &self.tls else { return Ok(Box::new(stream)) };
         let name = ServerName::try_from(self.host.clone()).map_err(|error| error.to_string())?;
         let secured = TlsConnector::from(Arc::clone(tls)).connect(name, stream);
         let secured = tokio::time::timeout(CONNECT_TIMEOUT, secured).await;
         let secured = secured.map_err(|_| "net/http: TLS handshake timeout".to_owned())?;
-        exchange(secured.map_err(|error| trust::words(&error, &self.host))?, request).await
+        Ok(Box::new(secured.map_err(|error| trust::words(&error, &self.host))?))
     }
 }
 
@@ -178,7 +212,13 @@ mod tests {
 
     #[test]
     fn addresses_are_shown_whole() {
-        let backend = |host: &str| Backend { host: host.into(), port: 80, tls: None, path_and_query: "/x?a=b".into() };
+        let backend = |host: &str| Backend {
+            host: host.into(),
+            port: 80,
+            tls: None,
+            path_and_query: "/x?a=b".into(),
+            tunnel: None,
+        };
         assert_eq!(backend("192.0.2.1").url(), "http://192.0.2.1:80/x?a=b");
         assert_eq!(backend("2001:db8::1").url(), "http://[2001:db8::1]:80/x?a=b");
     }

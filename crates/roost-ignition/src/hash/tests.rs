@@ -101,7 +101,7 @@ type Edit = fn(&mut Pool);
 #[test]
 fn what_reaches_a_node_changes_the_hash() {
     let base = || Pool { user_configs: spread(&[]), ..full_pool() };
-    let edits: [(&str, Edit); 12] = [
+    let edits: [(&str, Edit); 13] = [
         ("release", |pool| "1.36.4".clone_into(&mut pool.release_version)),
         ("pull secret", |pool| pool.pull_secret = Some(Secret::new(r#"{"auths":{}}"#.to_owned()))),
         ("keys", |pool| pool.ssh_keys.push("ssh-rsa c".to_owned())),
@@ -111,6 +111,7 @@ fn what_reaches_a_node_changes_the_hash() {
         ("runtime", |pool| pool.runtime = crate::payload::Runtime::CriO),
         ("endpoint", |pool| pool.api.port = 1),
         ("dns", |pool| pool.cluster_dns.clear()),
+        ("network", |pool| pool.has_default_network = true),
         ("pods", |pool| pool.kubelet.max_pods = Some(9)),
         ("manifest", |pool| pool.user_configs[0].text = pool.user_configs[0].text.replace("/etc/a", "/etc/c")),
         ("no manifest", |pool| pool.user_configs.clear()),

@@ -32,6 +32,8 @@ pub const AGENT_BINARY: &str = "/usr/local/bin/hcp-agent";
 pub const AGENT_CONFIG: &str = "/etc/kubernetes/agent.json";
 /// The agent's service.
 pub const AGENT_UNIT: &str = "hcp-agent.service";
+/// What the agent's service is told of the pod network; not there where others bring one.
+pub const NETWORK_CONFIG: &str = "/etc/kubernetes/network.json";
 /// Modules that are loaded at boot.
 pub const MODULES: &str = "/etc/modules-load.d/99-kubernetes.conf";
 /// Kernel settings.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
 
+use roost_network::Settings;
 use roost_object::names;
 use roost_pki::Secret;
 
@@ -39,6 +40,8 @@ pub struct Pool {
     pub pod_networks: Vec<String>,
     /// The networks of Services, as CIDR blocks.
     pub service_networks: Vec<String>,
+    /// Whether the agent makes the pod network, Services and cluster DNS on the nodes; otherwise somebody else does.
+    pub has_default_network: bool,
     /// Settings of the kubelet.
     pub kubelet: Kubelet,
     /// What runs the containers.
@@ -262,6 +265,17 @@ pub struct Node {
 }
 
 impl Pool {
+    /// What the agent has to know to make the network.
+    pub(crate) fn network(&self) -> Settings {
+        let parsed = |networks: &[String]| networks.iter().filter_map(|network| network.parse().ok()).collect();
+        Settings {
+            pod_networks: parsed(&self.pod_networks),
+            service_networks: parsed(&self.service_networks),
+            dns: self.cluster_dns.clone(),
+            domain: self.domain().to_owned(),
+        }
+    }
+
     /// The cluster's domain.
     pub(crate) fn domain(&self) -> &str {
         if self.cluster_domain.is_empty() { "cluster.local" } else { &self.cluster_domain }

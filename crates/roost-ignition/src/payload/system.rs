@@ -29,6 +29,9 @@ pub(super) fn put(pool: &Pool, config: &mut Config) {
     config.put_file(paths::SYSCTLS, 0o644, SYSCTLS.as_bytes());
     config.put_directory(paths::CNI_CONFIG, 0o755);
     config.put_directory(pool.kubelet.cni_binaries.as_deref().unwrap_or(paths::CNI_BINARIES), 0o755);
+    if pool.has_default_network {
+        config.put_file(paths::NETWORK_CONFIG, 0o644, pool.network().to_text().as_bytes());
+    }
     if let Some(secret) = &pool.pull_secret {
         config.put_file(paths::PULL_SECRET, 0o600, secret.expose().as_bytes());
     }

@@ -17,6 +17,7 @@ pub(crate) async fn report(
     cluster_id: &str,
     version_status: &Value,
     components: &[Component],
+    has_default_network: bool,
     version: &str,
     now: Timestamp,
 ) -> Result<(), ObjectError> {
@@ -48,10 +49,28 @@ pub(crate) async fn report(
     if status != live["status"] {
         guest.set_status(&Reference::of(&live), &status).await?;
     }
-    for component in components.iter().filter(|component| component.is_operator) {
+    let operators = components.iter().filter(|component| component.is_operator);
+    for component in operators.chain([network(has_default_network)]) {
         operator(guest, component, version, now).await?;
     }
     Ok(())
+}
+
+/// Who makes the pod network.
+fn network(has_default_network: bool) -> &'static Component {
+    const DEFAULT: Component = Component {
+        name: "network",
+        needs: &[],
+        role: "hcp-agent makes the pod network, Services and cluster DNS on each node; NetworkPolicies are not enforced",
+        is_operator: true,
+    };
+    const OTHER: Component = Component {
+        name: "network",
+        needs: &[],
+        role: "networkType is Other: the pod network, Services and cluster DNS are brought by whoever runs the cluster",
+        is_operator: true,
+    };
+    if has_default_network { &DEFAULT } else { &OTHER }
 }
 
 async fn operator(guest: &Objects, component: &Component, version: &str, now: Timestamp) -> Result<(), ObjectError> {

@@ -26,6 +26,7 @@ use validate::Wanted;
 
 use crate::context::{Context, Next, ReconcileError, words};
 use crate::names::FINALIZER;
+use crate::node_pool::has_default_network;
 use crate::object::{Kind, Objects, Reference, has_finalizer, is_deleting, with_finalizer};
 use crate::pause::Pause;
 
@@ -165,7 +166,9 @@ async fn report_components<R: Runtime>(
         && let Some(client) = id.parse::<PlaneId>().ok().and_then(|id| runtime.client(&id))
     {
         let status = &observed.plane["status"]["versionStatus"];
-        guest::report(&Objects::new(client), id, status, runtime.components(), &pass.version, now).await?;
+        let has_network = has_default_network(&observed.plane["spec"]);
+        let components = runtime.components();
+        guest::report(&Objects::new(client), id, status, components, has_network, &pass.version, now).await?;
     }
     Ok(())
 }

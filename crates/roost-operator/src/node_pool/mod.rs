@@ -4,6 +4,7 @@ mod dereference;
 mod plan;
 mod preview;
 mod release;
+mod rights;
 mod rollout;
 mod status;
 mod validate;
@@ -26,6 +27,7 @@ pub(crate) use dereference::config_names;
 pub use preview::{Pending, PlannedNode, Preview, PreviewError, preview};
 pub(crate) use release::sweep;
 pub(crate) use rollout::{CURRENT_CONFIG, UPDATE_FAILED};
+pub(crate) use validate::has_default_network;
 
 use crate::approver::Networks;
 use crate::context::{Context, Next, ReconcileError};
@@ -183,30 +185,8 @@ async fn open<R: Runtime>(
         return Ok(());
     }
     let Some(client) = context.runtime.client(&id) else { return Ok(()) };
-    node_rights(&Objects::new(client)).await?;
+    rights::grant(&Objects::new(client), has_default_network(&cluster["spec"])).await?;
     context.nodes.ensure(&id, &observed.namespace, settings(cluster));
-    Ok(())
-}
-
-/// Who may do what about nodes, beside the default roles. Whoever has a bootstrap token may ask for a certificate, and
-/// nobody's is approved for that alone; the API itself may use kubelets.
-const NODE_RIGHTS: [(&str, &str, &str, &str); 2] = [
-    ("roost:node-bootstrapper", "system:node-bootstrapper", "Group", "system:bootstrappers"),
-    ("roost:kubelet-api-admin", "system:kubelet-api-admin", "User", "system:kube-apiserver"),
-];
-
-async fn node_rights(guest: &Objects) -> Result<(), ReconcileError> {
-    for (name, role, kind, subject) in NODE_RIGHTS {
-        if guest.find(Kind::ClusterRoleBinding, "", name).await?.is_none() {
-            let document = json!({
-                "apiVersion": Kind::ClusterRoleBinding.api_version(), "kind": Kind::ClusterRoleBinding.name(),
-                "metadata": {"name": name},
-                "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
-                "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": subject}],
-            });
-            guest.apply(&document).await?;
-        }
-    }
     Ok(())
 }
 

@@ -315,6 +315,7 @@ pub(super) fn describe(observed: &Observed, cluster: &Value, version: &str) -> R
         cluster_dns,
         pod_networks,
         service_networks,
+        has_default_network: has_default_network(cluster_spec),
         labels: machine::labels(&observed.pool),
         taints,
         pull_secret: secret_text(observed.pull_secret.as_ref(), ".dockerconfigjson").map(Secret::new),
@@ -333,6 +334,11 @@ pub(super) fn describe(observed: &Observed, cluster: &Value, version: &str) -> R
         user_configs,
         ..Pool::default()
     })
+}
+
+/// Whether nodes make their network themselves; people who bring another one say so.
+pub(crate) fn has_default_network(cluster_spec: &Value) -> bool {
+    cluster_spec["networking"]["networkType"] != "Other"
 }
 
 /// The large files of a pool's nodes, which they fetch where they fetched their configuration.

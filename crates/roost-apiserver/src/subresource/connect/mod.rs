@@ -103,7 +103,9 @@ pub(crate) fn backend_of_kubelet(
     let port = port.and_then(|port| u16::try_from(port).ok()).filter(|&port| port > 0).unwrap_or(KUBELET_PORT);
     let tls = cluster.kubelets.tls(&cluster.identity(), verify).map_err(Status::internal)?;
     let path_and_query = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
-    Ok(Backend { host, port, tls: Some(tls), path_and_query })
+    let name = node["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let tunnel = Some((Arc::clone(&cluster.tunnels), name));
+    Ok(Backend { host, port, tls: Some(tls), path_and_query, tunnel })
 }
 
 /// The options of a log, as a kubelet reads them.

@@ -87,7 +87,7 @@ impl<'a> Target<'a> {
         };
         let port = port.unwrap_or(if tls.is_some() { 443 } else { 80 });
         let path_and_query = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
-        Ok(Backend { host: address.to_owned(), port, tls, path_and_query })
+        Ok(Backend { host: address.to_owned(), port, tls, path_and_query, tunnel: None })
     }
 }
 
