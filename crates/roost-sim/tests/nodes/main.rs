@@ -4,6 +4,7 @@ mod ignition;
 mod kubelet;
 mod plane;
 mod pods;
+mod tunnel;
 
 use jiff::SignedDuration;
 use plane::{Answer, Plane};

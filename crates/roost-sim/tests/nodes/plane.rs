@@ -31,6 +31,7 @@ pub(crate) enum Answer {
 }
 
 pub(crate) struct Plane {
+    pub(crate) cluster: Arc<Cluster>,
     client: kube::Client,
     pub(crate) authority: String,
     pub(crate) port: u16,
@@ -72,10 +73,10 @@ impl Plane {
         let client = cluster.client();
         let tasks = vec![
             tokio::spawn(engine.run()),
-            tokio::spawn(serve(Host { cluster, tls }, listener, stopping)),
+            tokio::spawn(serve(Host { cluster: Arc::clone(&cluster), tls }, listener, stopping)),
             tokio::spawn(answer_requests(client.clone(), answer)),
         ];
-        let plane = Plane { client, authority, port, tasks, _stop: stop };
+        let plane = Plane { cluster, client, authority, port, tasks, _stop: stop };
         plane.allow_bootstrap().await;
         plane
     }
@@ -128,7 +129,11 @@ impl Plane {
     }
 
     pub(crate) async fn get(&self, path: &str) -> Option<Value> {
-        send(&self.client, "GET", path, None).await.ok()
+        self.try_get(path).await.ok()
+    }
+
+    pub(crate) async fn try_get(&self, path: &str) -> Result<Value, kube::Error> {
+        send(&self.client, "GET", path, None).await
     }
 
     /// The requests that nodes made for one kind of certificate.
