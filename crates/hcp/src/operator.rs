@@ -6,8 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use roost_apiserver::{Engine, serve};
-use roost_ignition_server::Artifacts;
-use roost_operator::Candidate;
+use roost_operator::{Candidate, Supplies};
 use roost_runtime::{EmbeddedRuntime, Front};
 use roost_store::{OpenError, Options, Store};
 use tokio::sync::watch;
@@ -49,8 +48,8 @@ async fn operate(arguments: &Operator, data_dir: PathBuf) -> Result<(), Operator
         let _ = stop.send(true);
     });
     println!("{identity} waits to lead on {}", plane.server);
-    let artifacts = up::artifacts(arguments.artifacts.as_deref(), &data_dir).map_err(UpError::from)?;
-    let work = || work(client.clone(), &data_dir, arguments.listen, Arc::clone(&artifacts));
+    let supplies = up::supplies(arguments.artifacts.as_deref(), arguments.images.as_deref(), &data_dir)?;
+    let work = || work(client.clone(), &data_dir, arguments.listen, supplies.clone());
     let leading = roost_operator::lead(client.clone(), Candidate::replica(identity), stopping, work);
     Box::pin(leading).await.unwrap_or(Ok(()))
 }
@@ -60,7 +59,7 @@ async fn work(
     client: kube::Client,
     data_dir: &Path,
     listen: SocketAddr,
-    artifacts: Arc<Artifacts>,
+    supplies: Supplies,
 ) -> Result<(), OperatorError> {
     let store = open(&data_dir.join("store")).await?;
     let listener = up::listen(listen).await?;
@@ -74,7 +73,7 @@ async fn work(
     println!("leads; hosted clusters are published on {address}");
     let published =
         roost_operator::Front { address: up::reachable(address.ip()), port: address.port(), listen: address.ip() };
-    Box::pin(roost_operator::run(client, runtime, published, artifacts)).await;
+    Box::pin(roost_operator::run(client, runtime, published, supplies)).await;
     Ok(())
 }
 

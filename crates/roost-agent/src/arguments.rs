@@ -38,8 +38,11 @@ pub(crate) struct Discover {
     /// A file that says where and with which token, as discovery images have it.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "infra_env_id", "token", "token_file", "ca_file"])]
     pub(crate) settings: Option<PathBuf>,
+    /// The partition in which the installation of this host left its settings.
+    #[arg(long, value_name = "DEVICE", conflicts_with_all = ["settings", "url", "infra_env_id", "token", "token_file", "ca_file"])]
+    pub(crate) installed: Option<PathBuf>,
     /// The discovery service, as https://HOST:PORT.
-    #[arg(long, value_name = "URL", required_unless_present_any = ["settings", "show"])]
+    #[arg(long, value_name = "URL", required_unless_present_any = ["settings", "installed", "show"])]
     pub(crate) url: Option<String>,
     /// The id of the InfraEnv.
     #[arg(long, value_name = "ID", requires = "url")]

@@ -209,6 +209,8 @@ pub(crate) fn discover(arguments: &Discover) -> Outcome {
     };
     let settings: Settings = if let Some(path) = &arguments.settings {
         serde_json::from_str(&read(path)?)?
+    } else if let Some(partition) = &arguments.installed {
+        discover::installed_settings(&host(), partition)?
     } else {
         let token = match (&arguments.token, &arguments.token_file) {
             (Some(token), _) => Some(token.trim().to_owned()),
@@ -220,7 +222,7 @@ pub(crate) fn discover(arguments: &Discover) -> Outcome {
         else {
             return Err(ArgumentsError::NoService.into());
         };
-        Settings { url, infra_env_id, token, certificate_authority: arguments.ca_file.clone() }
+        Settings { url, infra_env_id, token, certificate_authority: arguments.ca_file.clone(), user_data: None }
     };
     discover::discover(&host(), &settings, &mut say)?;
     Ok(ExitCode::SUCCESS)

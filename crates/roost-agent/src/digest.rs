@@ -31,12 +31,16 @@ fn compute(algorithm: &'static Algorithm, contents: &mut dyn Read) -> io::Result
         }
         context.update(&buffer[..length]);
     }
-    let mut text = String::new();
-    for byte in context.finish().as_ref() {
+    Ok(hexadecimal(context.finish().as_ref()))
+}
+
+/// Bytes as people write digests.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.
         let _ = write!(text, "{byte:02x}");
-    }
-    Ok(text)
+        text
+    })
 }
 
 #[cfg(test)]

@@ -386,43 +386,6 @@ fn disk(disk: &Disk) -> api::Disk {
     }
 }
 
-/// The disks that a system may be written to, the one to take first.
-pub fn eligible_disks(inventory: &api::Inventory, smallest_bytes: i64) -> Vec<&api::Disk> {
-    let mut disks: Vec<&api::Disk> =
-        inventory.disks.iter().filter(|disk| ineligibility(disk, smallest_bytes).is_empty()).collect();
-    disks.sort_by_key(|disk| {
-        let name = disk.name.as_deref().unwrap_or_default();
-        let kind = disk.drive_type.as_ref().map_or("", api::DriveType::as_str);
-        let hctl = disk.hctl.as_deref().unwrap_or_default();
-        (!disk.bootable.unwrap_or(false), name.starts_with("nvme"), kind, disk.size_bytes.unwrap_or_default(), hctl)
-    });
-    disks
-}
-
-/// Why nothing may be written to a disk.
-pub fn ineligibility(disk: &api::Disk, smallest_bytes: i64) -> Vec<String> {
-    const KINDS: [&str; 7] = ["HDD", "SSD", "Multipath", "RAID", "iSCSI", "FC", "virtual"];
-    let eligibility = disk.installation_eligibility.as_ref();
-    let mut reasons = eligibility.map(|known| known.not_eligible_reasons.clone()).unwrap_or_default();
-    let size = disk.size_bytes.unwrap_or_default();
-    if size < smallest_bytes {
-        let gigabytes = |bytes: i64| bytes / 1_000_000_000;
-        reasons.push(format!(
-            "the disk has {} GB, and at least {} GB are needed",
-            gigabytes(size),
-            gigabytes(smallest_bytes)
-        ));
-    }
-    let kind = disk.drive_type.as_ref().map_or("Unknown", api::DriveType::as_str);
-    if !KINDS.contains(&kind) {
-        reasons.push(format!("the drive type is {kind}, and one of {} is needed", KINDS.join(", ")));
-    }
-    if reasons.is_empty() && eligibility.is_some_and(|known| known.eligible == Some(false)) {
-        reasons.push("the host says that it may not be used".to_owned());
-    }
-    reasons
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -443,24 +406,5 @@ mod tests {
         assert!(matches!(Inventory::parse("7"), Err(InventoryError::Malformed(_))));
         assert!(Inventory::parse(&"[".repeat(1_000_000)).is_err());
         assert!(matches!(Inventory::parse(&" ".repeat(MAX_BODY + 1)), Err(InventoryError::TooLong(_))));
-    }
-
-    #[test]
-    fn the_disk_that_boots_comes_first_and_the_small_one_never() {
-        let disk = |id: &str, bootable, size| Disk {
-            id: id.to_owned(),
-            drive_type: "SSD".to_owned(),
-            bootable,
-            size_bytes: size,
-            installation_eligibility: Eligibility { eligible: true, not_eligible_reasons: Vec::new() },
-            ..Disk::default()
-        };
-        let inventory = Inventory {
-            disks: vec![disk("a", false, 200), disk("b", true, 300), disk("c", false, 100), disk("d", true, 10)],
-            ..Inventory::default()
-        };
-        let status = inventory.to_status();
-        let order: Vec<&str> = eligible_disks(&status, 50).iter().map(|disk| disk.id.as_str()).collect();
-        assert_eq!(order, ["b", "c", "a"]);
     }
 }

@@ -3,6 +3,7 @@
 //! Everything here is a pure function. The words on the wire are upstream's, so that its agent can speak with our
 //! service and our agent with its.
 
+pub mod disk;
 pub mod identity;
 pub mod inventory;
 pub mod labels;

@@ -142,6 +142,23 @@ pub struct InstallRequest {
     /// Further arguments for what writes the disk, as a JSON list.
     #[serde(default, skip_serializing_if = "String::is_empty", deserialize_with = "or_default")]
     pub installer_args: String,
+    /// Whether a person named the disk, so that what is on it may go. Only agents of ours are told.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not", deserialize_with = "or_default")]
+    pub is_disk_named: bool,
+    /// What an agent of ours writes to the disk; upstream's has it in its image.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_image: Option<DiskImage>,
+}
+
+/// The image of a whole disk, compressed by gzip.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskImage {
+    /// Where it is.
+    pub url: String,
+    /// The digest of its bytes as they are sent, in hexadecimal.
+    pub sha256: String,
+    /// How many these are.
+    pub length: u64,
 }
 
 /// Where a host tries to fetch its configuration from.

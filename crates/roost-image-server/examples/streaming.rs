@@ -186,6 +186,7 @@ async fn image_server(path: &Path, tls: Option<&Identity>) -> Result<(SocketAddr
         version: "1".to_owned(),
         architecture: "x86_64".to_owned(),
         origin: Origin::File(path.to_owned()),
+        disk: None,
     }]);
     let images = Arc::new(Images::new(catalog));
     let mut archive = Archive::default();
@@ -197,6 +198,7 @@ async fn image_server(path: &Path, tls: Option<&Identity>) -> Result<(SocketAddr
         boot: String::new(),
         archive,
         kernel_arguments: Vec::new(),
+        is_boot_order_controlled: false,
         updated: Timestamp::now(),
     };
     images.ensure("environment", spec)?;

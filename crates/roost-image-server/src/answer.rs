@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use jiff::fmt::rfc2822::{DateTimeParser, DateTimePrinter};
 
 use crate::catalog::Progress;
-use crate::images::{Gate, ImageError, Images, Served};
+use crate::images::{Gate, ImageError, Images, ScriptRequest, Served};
 use crate::metrics::Metrics;
 use crate::range::{Wanted, wanted};
 use crate::request::Request;
@@ -100,6 +100,14 @@ pub(crate) fn answer(
         Asked::Part { artifact, version, architecture } => {
             served(request, images.part(artifact, &version, &architecture))
         }
+        Asked::Disk { sha256 } => served(request, images.disk_file(&sha256)),
+        Asked::Script { infra_env, token, card, is_controlled } => match token {
+            Some(token) if gate.environment(&token).as_ref() == Some(&infra_env) => {
+                let wanted = ScriptRequest { card: &card, is_controlled };
+                script(images.boot_script(&infra_env, &token, wanted, gate))
+            }
+            _ => Answer::words(401, "Unauthorized"),
+        },
         Asked::Image { infra_env, token, version, architecture, form } => {
             // One answer for all who may not: a stranger learns nothing of which environments there are.
             match token.and_then(|token| gate.environment(&token)) {
@@ -165,6 +173,15 @@ fn served(request: &Request, found: Result<Arc<Served>, ImageError>) -> Answer {
         Wanted::Refused => {
             Answer::words(416, "Range Not Satisfiable").with("Content-Range", format!("bytes */{length}"))
         }
+    }
+}
+
+/// A script, or nothing for iPXE to run, after which firmware goes on with the disk.
+fn script(found: Result<Option<String>, ImageError>) -> Answer {
+    match found {
+        Ok(Some(text)) => Answer::words(200, text.trim_end()).with("Cache-Control", "no-store"),
+        Ok(None) => Answer::words(404, "the host boots its disk"),
+        Err(error) => refused(&error),
     }
 }
 

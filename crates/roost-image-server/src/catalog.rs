@@ -7,11 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use roost_image::{BaseError, BaseImage};
+use roost_image::{BaseError, BaseImage, Source as _};
 use tokio::task::JoinHandle;
 
 use crate::base_file::BaseFile;
+use crate::digest;
 use crate::download::{self, DownloadError, DownloadSettings};
+use crate::images::DiskImage;
 
 /// After a failed download the next try waits so long, and twice as long each time up to the last.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
@@ -37,6 +39,8 @@ pub struct OsImage {
     pub architecture: String,
     /// Where it comes from.
     pub origin: Origin,
+    /// The image of a disk that hosts which boot it are installed with: a file of this machine.
+    pub disk: Option<PathBuf>,
 }
 
 /// How far a base image is.
@@ -88,10 +92,17 @@ pub(crate) struct Base {
     pub(crate) image: BaseImage,
 }
 
+/// A disk image that is served.
+struct Disk {
+    file: Arc<BaseFile>,
+    sha256: String,
+}
+
 struct Known {
     image: OsImage,
     progress: Progress,
     base: Option<Arc<Base>>,
+    disk: Option<Result<Disk, Progress>>,
     task: Option<JoinHandle<()>>,
 }
 
@@ -139,7 +150,17 @@ impl Catalog {
             if known.contains_key(&key) {
                 continue;
             }
-            let mut entry = Known { image, progress: Progress::Waiting, base: None, task: None };
+            let mut entry = Known { image, progress: Progress::Waiting, base: None, disk: None, task: None };
+            if let Some(path) = entry.image.disk.clone() {
+                entry.disk = Some(Err(Progress::Waiting));
+                let (key, known) = (key.clone(), Arc::clone(&self.known));
+                tokio::task::spawn_blocking(move || {
+                    let read = read_disk(&path).map_err(|error| Progress::Failed(explained(&error)));
+                    if let Some(entry) = known.lock().get_mut(&key) {
+                        entry.disk = Some(read);
+                    }
+                });
+            }
             match &entry.image.origin {
                 Origin::File(path) => match open(path, None) {
                     Ok(base) => {
@@ -174,12 +195,25 @@ impl Catalog {
     /// The base image of a version: of the operating system's own, or else of the one that environments ask for.
     pub(crate) fn base(&self, version: &str, architecture: &str) -> Result<Arc<Base>, Missing> {
         let known = self.known.lock();
-        let of_architecture = || known.values().filter(|entry| entry.image.architecture == architecture);
-        let entry = of_architecture()
-            .find(|entry| entry.image.version == version)
-            .or_else(|| of_architecture().find(|entry| entry.image.openshift_version == version))
-            .ok_or(Missing::Unknown)?;
+        let entry = find(&known, version, architecture).ok_or(Missing::Unknown)?;
         entry.base.clone().ok_or_else(|| Missing::Unfinished(entry.progress.clone()))
+    }
+
+    /// The disk image of a version, if it has one.
+    pub(crate) fn disk(&self, version: &str, architecture: &str) -> Result<Option<DiskImage>, Missing> {
+        let known = self.known.lock();
+        match &find(&known, version, architecture).ok_or(Missing::Unknown)?.disk {
+            None => Ok(None),
+            Some(Ok(disk)) => Ok(Some(DiskImage { sha256: disk.sha256.clone(), length: disk.file.length() })),
+            Some(Err(progress)) => Err(Missing::Unfinished(progress.clone())),
+        }
+    }
+
+    /// The disk image with a digest.
+    pub(crate) fn disk_by_digest(&self, sha256: &str) -> Option<Arc<BaseFile>> {
+        let known = self.known.lock();
+        let mut disks = known.values().filter_map(|entry| entry.disk.as_ref()?.as_ref().ok());
+        disks.find(|disk| disk.sha256 == sha256).map(|disk| Arc::clone(&disk.file))
     }
 
     fn path(&self, image: &OsImage) -> PathBuf {
@@ -190,6 +224,21 @@ impl Catalog {
         };
         self.directory.join(format!("live-{}-{}.iso", plain(&image.version), plain(&image.architecture)))
     }
+}
+
+fn find<'a>(known: &'a HashMap<Key, Known>, version: &str, architecture: &str) -> Option<&'a Known> {
+    let of_architecture = || known.values().filter(|entry| entry.image.architecture == architecture);
+    of_architecture()
+        .find(|entry| entry.image.version == version)
+        .or_else(|| of_architecture().find(|entry| entry.image.openshift_version == version))
+}
+
+/// Opens a disk image and reads all of it once, for its digest.
+fn read_disk(path: &Path) -> Result<Disk, CatalogError> {
+    let failed = |source| CatalogError::Open { path: path.to_owned(), source };
+    let sha256 = digest::of_file(path).map_err(failed)?;
+    let file = BaseFile::open(path, Some(&sha256)).map_err(failed)?;
+    Ok(Disk { file: Arc::new(file), sha256 })
 }
 
 /// One download, until it succeeds or is no longer wanted.

@@ -6,12 +6,16 @@ use std::sync::Arc;
 use aws_lc_rs::digest::{Context, SHA256};
 use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
-use roost_image::{Archive, BaseError, BootScript, KernelArgument, Layout, Segment};
+use roost_image::{Archive, BaseError, BootScript, KernelArgument, Layout, Segment, Source as _, chain_by_address};
 
 use crate::base_file::BaseFile;
 use crate::catalog::{Base, Catalog, Missing, Progress};
 use crate::digest::hexadecimal;
 use crate::route::Form;
+
+/// Where upstream's service has its files, the boot script among them.
+pub(crate) const SERVICE: &str = "/api/assisted-install/v2";
+pub(crate) const SCRIPT: &str = "ipxe-script";
 
 /// Of one environment few versions and forms are in use at a time.
 const MOST_MADE: usize = 8;
@@ -20,6 +24,11 @@ const MOST_MADE: usize = 8;
 pub trait Gate: Send + Sync + 'static {
     /// The environment that the token is good for now, if there is one.
     fn environment(&self, token: &str) -> Option<String>;
+
+    /// Whether the host with this network card has a system on its disk, and shall start that.
+    fn boots_disk(&self, _infra_env: &str, _card: &str) -> bool {
+        false
+    }
 }
 
 impl<F: Fn(&str) -> Option<String> + Send + Sync + 'static> Gate for F {
@@ -61,8 +70,35 @@ pub struct ImageSpec {
     pub archive: Archive,
     /// What is wished of the kernel's arguments.
     pub kernel_arguments: Vec<KernelArgument>,
+    /// Whether a host that starts from the network is asked who it is first, so that it can be sent to its disk.
+    pub is_boot_order_controlled: bool,
     /// When any of this last changed.
     pub updated: Timestamp,
+}
+
+/// What an environment's image consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contents {
+    /// Whether there is a root file system beside the initrd.
+    pub has_rootfs: bool,
+}
+
+/// Who asks for a boot script, and how.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ScriptRequest<'a> {
+    /// The network card that asks; empty when it does not say.
+    pub card: &'a str,
+    /// Whether the address that is asked wants hosts to say who they are, whatever the environment wants.
+    pub is_controlled: bool,
+}
+
+/// What a disk image is known by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskImage {
+    /// The digest of its bytes as they are sent, in hexadecimal.
+    pub sha256: String,
+    /// How many these are.
+    pub length: u64,
 }
 
 /// Why an environment has no image.
@@ -143,7 +179,7 @@ impl Images {
 
     /// Makes this what belongs to an environment, and says why it would have no image now. Nothing happens when it is so
     /// already; what is being sent is sent to its end as it was.
-    pub fn ensure(&self, infra_env: &str, spec: ImageSpec) -> Result<(), ImageError> {
+    pub fn ensure(&self, infra_env: &str, spec: ImageSpec) -> Result<Contents, ImageError> {
         let known = self.environments.read().get(infra_env).filter(|known| known.spec == spec).map(Arc::clone);
         let environment = known.unwrap_or_else(|| {
             let environment = Arc::new(Environment { spec, made: Mutex::default() });
@@ -152,7 +188,8 @@ impl Images {
         });
         let ImageSpec { version, architecture, kind, .. } = &environment.spec;
         let base = self.base(version, architecture)?;
-        environment.image(infra_env, &base, version, architecture, Form::Iso(*kind)).map(|_| ())
+        environment.image(infra_env, &base, version, architecture, Form::Iso(*kind))?;
+        Ok(Contents { has_rootfs: base.image.rootfs.is_some() })
     }
 
     /// Ends an environment: it has no image any more. True when it had one.
@@ -160,10 +197,26 @@ impl Images {
         self.environments.write().remove(infra_env).is_some()
     }
 
-    /// What iPXE is told for an environment.
-    pub fn boot_script(&self, infra_env: &str, links: &Links<'_>, token: &str) -> Result<String, ImageError> {
+    /// What iPXE is told for an environment; none for a host that starts its disk.
+    pub fn boot_script(
+        &self,
+        infra_env: &str,
+        token: &str,
+        request: ScriptRequest<'_>,
+        gate: &dyn Gate,
+    ) -> Result<Option<String>, ImageError> {
         let environment = self.environment(infra_env)?;
-        let ImageSpec { version, architecture, kernel_arguments, .. } = &environment.spec;
+        let ImageSpec { version, architecture, kernel_arguments, boot, is_boot_order_controlled, .. } =
+            &environment.spec;
+        let links = Links { images: boot, boot };
+        if *is_boot_order_controlled || request.is_controlled {
+            if request.card.is_empty() {
+                return Ok(Some(chain_by_address(&links.script(infra_env, token, true))));
+            }
+            if gate.boots_disk(infra_env, request.card) {
+                return Ok(None);
+            }
+        }
         let base = self.base(version, architecture)?;
         let extra: Vec<&str> = kernel_arguments
             .iter()
@@ -179,7 +232,20 @@ impl Images {
             own_arguments: if base.image.is_coreos() { None } else { Some(own.unwrap_or_default()) },
             extra_arguments: &extra.join(" "),
         };
-        Ok(script.to_text())
+        Ok(Some(script.to_text()))
+    }
+
+    /// The image of a disk that belongs to a version: none when it has none, an error while it is still being read.
+    pub fn disk(&self, version: &str, architecture: &str) -> Result<Option<DiskImage>, ImageError> {
+        self.catalog.disk(version, architecture).map_err(|missing| unavailable(missing, version, architecture))
+    }
+
+    pub(crate) fn disk_file(&self, sha256: &str) -> Result<Arc<Served>, ImageError> {
+        let file = self.catalog.disk_by_digest(sha256).ok_or(ImageError::NoPart("such disk"))?;
+        let mut layout = Layout::default();
+        layout.push(Segment::File { length: file.length(), file, offset: 0 });
+        let file_name = format!("{sha256}.raw.gz");
+        Ok(Arc::new(Served { tag: format!("\"{sha256}\""), layout, modified: None, file_name }))
     }
 
     pub(crate) fn image(
@@ -215,12 +281,16 @@ impl Images {
     }
 
     fn base(&self, version: &str, architecture: &str) -> Result<Arc<Base>, ImageError> {
-        self.catalog.base(version, architecture).map_err(|missing| match missing {
-            Missing::Unknown => {
-                ImageError::UnknownVersion { version: version.to_owned(), architecture: architecture.to_owned() }
-            }
-            Missing::Unfinished(progress) => ImageError::NotReady(progress),
-        })
+        self.catalog.base(version, architecture).map_err(|missing| unavailable(missing, version, architecture))
+    }
+}
+
+fn unavailable(missing: Missing, version: &str, architecture: &str) -> ImageError {
+    match missing {
+        Missing::Unknown => {
+            ImageError::UnknownVersion { version: version.to_owned(), architecture: architecture.to_owned() }
+        }
+        Missing::Unfinished(progress) => ImageError::NotReady(progress),
     }
 }
 
@@ -309,5 +379,17 @@ impl Links<'_> {
     /// The initrd of an environment.
     pub fn initrd(&self, infra_env: &str, version: &str, architecture: &str, token: &str) -> String {
         format!("{}/images/{infra_env}/pxe-initrd?arch={architecture}&version={version}&api_key={token}", self.boot)
+    }
+
+    /// The script that boots a host of an environment; where the boot order is controlled, it asks who the host is.
+    pub fn script(&self, infra_env: &str, token: &str, is_controlled: bool) -> String {
+        let order = if is_controlled { "&ipxe_script_type=boot-order-control" } else { "" };
+        let path = format!("{SERVICE}/infra-envs/{infra_env}/downloads/files");
+        format!("{}{path}?file_name={SCRIPT}{order}&api_key={token}", self.boot)
+    }
+
+    /// The image of a disk.
+    pub fn disk(&self, image: &DiskImage) -> String {
+        format!("{}/disks/sha256-{}", self.images, image.sha256)
     }
 }

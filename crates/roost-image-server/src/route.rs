@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-use crate::images::{Artifact, Kind};
+use crate::images::{Artifact, Kind, SCRIPT};
 use crate::request::Request;
 
 const USUAL_ARCHITECTURE: &str = "x86_64";
@@ -27,6 +27,10 @@ pub(crate) enum Asked {
         architecture: String,
         form: Form,
     },
+    /// The script that boots a host, for those who show a token.
+    Script { infra_env: String, token: Option<String>, card: String, is_controlled: bool },
+    /// The image of a disk, by its digest; it is no secret.
+    Disk { sha256: String },
     /// A part of a base image, which is no secret.
     Part { artifact: Artifact, version: String, architecture: String },
     /// Something is missing or means nothing.
@@ -72,6 +76,20 @@ pub(crate) fn asked(request: &Request) -> Asked {
             of_environment(request, id, Form::Iso(kind))
         }
         ["images", id, "pxe-initrd"] => of_environment(request, id, Form::Initrd),
+        ["api", "assisted-install", "v2", "infra-envs", id, "downloads", "files"]
+            if parameter(request, "file_name").as_deref() == Some(SCRIPT) =>
+        {
+            Asked::Script {
+                infra_env: (*id).to_owned(),
+                token: token(request),
+                card: parameter(request, "mac").unwrap_or_default(),
+                is_controlled: parameter(request, "ipxe_script_type").as_deref() == Some("boot-order-control"),
+            }
+        }
+        ["disks", name] => match name.strip_prefix("sha256-") {
+            Some(sha256) => Asked::Disk { sha256: sha256.to_owned() },
+            None => Asked::NotFound,
+        },
         ["boot-artifacts", name] => {
             let artifact = match *name {
                 "kernel" => Artifact::Kernel,

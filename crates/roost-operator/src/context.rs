@@ -11,6 +11,7 @@ use crate::bare_metal_host::Attempts;
 use crate::discovery::{Discovery, Listener};
 use crate::enrolment::{Enrolment, Offers};
 use crate::hosts::Hosts;
+use crate::images::ImageListener;
 use crate::nodes::Nodes;
 use crate::object::{ObjectError, Objects};
 use crate::pools::Pools;
@@ -49,6 +50,7 @@ pub(crate) struct Context<R> {
     pub(crate) discovery_listener: Listener,
     /// What management controllers were asked to do.
     pub(crate) attempts: Arc<Attempts>,
+    pub(crate) image_listener: ImageListener,
 }
 
 /// When to look at an object again, beside when something changes.

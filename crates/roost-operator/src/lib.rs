@@ -20,6 +20,7 @@ mod fleet;
 mod hosted_cluster;
 mod hosted_control_plane;
 mod hosts;
+mod images;
 mod infra_env;
 mod install;
 mod leader;
@@ -48,6 +49,8 @@ use discovery::{Discovery, Listener};
 use enrolment::{Enrolment, Offers};
 use fleet::Fleet;
 use hosts::Hosts;
+pub use images::BaseImages;
+use images::{ImageListener, ImageService};
 pub use leader::{Candidate, lead};
 pub use node_pool::{Pending, PlannedNode, Preview, PreviewError, preview};
 use nodes::Nodes;
@@ -72,8 +75,18 @@ pub async fn prepare<R: Runtime>(client: &kube::Client, runtime: &R) -> bool {
     }
 }
 
-/// Runs all controllers on a management plane until the future is dropped. Nodes fetch `artifacts` from it.
-pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front, artifacts: Arc<Artifacts>) {
+/// What hosts and nodes are given.
+#[derive(Clone, Default)]
+pub struct Supplies {
+    /// The large files of nodes.
+    pub artifacts: Arc<Artifacts>,
+    /// What hosts boot.
+    pub images: BaseImages,
+}
+
+/// Runs all controllers on a management plane until the future is dropped.
+pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front, supplies: Supplies) {
+    let Supplies { artifacts, images } = supplies;
     while !prepare(&client, &*runtime).await {
         tokio::time::sleep(INSTALL_RETRY).await;
     }
@@ -87,7 +100,8 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
         offers: Arc::clone(&offers),
     };
     let hosts = Arc::new(Hosts::default());
-    let discovery = Arc::new(Discovery::new(objects.clone(), Arc::clone(&queue), Arc::clone(&hosts)));
+    let discovery =
+        Arc::new(Discovery::new(objects.clone(), Arc::clone(&queue), Arc::clone(&hosts), ImageService::new(images)));
     let nodes = Nodes::new(Arc::clone(&runtime), objects.clone(), Arc::clone(&queue), Arc::clone(&fleet));
     let context = Arc::new(Context {
         objects: objects.clone(),
@@ -103,6 +117,7 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
         discovery: Arc::clone(&discovery),
         discovery_listener: Listener::default(),
         attempts: Arc::default(),
+        image_listener: ImageListener::default(),
     });
     let passes = {
         let context = Arc::clone(&context);

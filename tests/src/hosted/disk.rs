@@ -1,8 +1,11 @@
 //! A disk that can be full.
 
+pub(super) mod live_image;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use roost_operator::{BaseImages, Supplies};
 use roost_store::journal::file::{FileJournal, FileOptions};
 use roost_store::journal::{Batch, Completion, Journal, Replay, Snapshot};
 use roost_store::{OpenError, Options, Revision, StorageError, Store};
@@ -14,6 +17,8 @@ use super::ManagementError;
 pub(super) struct Disk {
     full: Arc<AtomicBool>,
     _directory: TempDir,
+    _images: TempDir,
+    supplies: Supplies,
 }
 
 impl Disk {
@@ -23,7 +28,17 @@ impl Disk {
         let full = Arc::new(AtomicBool::new(false));
         let inner = FileJournal::open(directory.path(), FileOptions::default())?;
         let store = Store::open(Limited { inner, full: Arc::clone(&full) }, Options::default())?;
-        Ok((Disk { full, _directory: directory }, store))
+        let images = tempfile::tempdir()?;
+        live_image::write(images.path())?;
+        let given = roost_image_server::given(images.path())?;
+        let base = BaseImages { given, directory: images.path().join("fetched") };
+        let supplies = Supplies { images: base, ..Supplies::default() };
+        Ok((Disk { full, _directory: directory, _images: images, supplies }, store))
+    }
+
+    /// What hosts are given.
+    pub(super) fn supplies(&self) -> Supplies {
+        self.supplies.clone()
     }
 
     /// From now on nothing can be written, or everything again.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use jiff::Timestamp;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use roost_apiserver::{Cluster, ClusterConfig, Engine, Identity};
-use roost_operator::{Candidate, Front};
+use roost_operator::{Candidate, Front, Supplies};
 use roost_runtime::EmbeddedRuntime;
 use roost_store::Store;
 use tokio::sync::watch;
@@ -49,6 +49,7 @@ pub struct Management {
     pub address: IpAddr,
     pub(super) disk: Arc<Disk>,
     front: Front,
+    supplies: Supplies,
     operator: Option<JoinHandle<()>>,
     engine: JoinHandle<()>,
 }
@@ -91,15 +92,17 @@ impl Management {
         let runtime = EmbeddedRuntime::new(Arc::clone(&engine), store, address);
         let front = Front { address, port: 6443, listen: address };
         let engine = tokio::spawn(engine.run());
+        let supplies = disk.supplies();
         let mut management =
-            Management { client, runtime, address, disk: Arc::new(disk), front, operator: None, engine };
+            Management { client, runtime, address, disk: Arc::new(disk), front, supplies, operator: None, engine };
         management.start_operator();
         management
     }
 
     /// Starts the controllers, as after a crash.
     pub fn start_operator(&mut self) {
-        let operator = roost_operator::run(self.client.clone(), Arc::clone(&self.runtime), self.front, Arc::default());
+        let operator =
+            roost_operator::run(self.client.clone(), Arc::clone(&self.runtime), self.front, self.supplies.clone());
         self.operator = Some(tokio::spawn(operator));
     }
 
@@ -107,7 +110,8 @@ impl Management {
     pub fn compete(&self, candidate: Candidate) -> (JoinHandle<Option<()>>, watch::Sender<bool>) {
         let (stop, stopping) = watch::channel(false);
         let (client, runtime, front) = (self.client.clone(), Arc::clone(&self.runtime), self.front);
-        let work = move || roost_operator::run(client.clone(), Arc::clone(&runtime), front, Arc::default());
+        let supplies = self.supplies.clone();
+        let work = move || roost_operator::run(client.clone(), Arc::clone(&runtime), front, supplies.clone());
         (tokio::spawn(roost_operator::lead(self.client.clone(), candidate, stopping, work)), stop)
     }
 

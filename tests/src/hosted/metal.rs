@@ -1,6 +1,8 @@
 //! The life of a discovered host: from its registration to a Ready node and back to the free ones, on every management
 //! plane; and hosts that are not what they should be.
 
+mod images;
+
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -35,7 +37,8 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
     let client = &management.client;
     let environment = prepare(client, NAMESPACE, "pool-a").await?;
     let other = prepare(client, NAMESPACE, "pool-b").await?;
-    tell("two InfraEnvs have links to their images");
+    images::check(client, NAMESPACE, "pool-a").await?;
+    tell("two InfraEnvs have links to their images, which are there");
     let simulator = Simulator::new();
     let mut hosts: Vec<Host> = (1..=HOSTS).map(|number| simulator.turn_on(environment.host(number))).collect();
     for host in &hosts {
@@ -106,8 +109,11 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
         let words = |error: kube::Error| error.to_string();
         let left = agents(client, NAMESPACE).list(&ListParams::default()).await.map_err(words)?.items.len();
         let services = api(client, "v1", "Service", "services", "hypershift");
-        let is_open = services.get_opt("assisted-service").await.map_err(words)?.is_some();
-        if left == 0 && !is_open { Ok(()) } else { Err(format!("{left} Agents, service: {is_open}")) }
+        let mut open = Vec::new();
+        for name in ["assisted-service", "assisted-image-service"] {
+            open.extend(services.get_opt(name).await.map_err(words)?.map(|_| name));
+        }
+        if left == 0 && open.is_empty() { Ok(()) } else { Err(format!("{left} Agents, services: {open:?}")) }
     })
     .await?;
     tell("InfraEnvs take their Agents along, and the service closes with the last");
@@ -160,15 +166,10 @@ pub(crate) async fn prepare(client: &Client, namespace: &str, name: &str) -> Res
     })
     .await?;
     let wrong = |what: &str| HostedError::Wrong(format!("{what}: {}", found.data["status"]));
-    let image = found.data["status"]["isoDownloadURL"].as_str().ok_or_else(|| wrong("no isoDownloadURL"))?;
-    let (url, rest) = image.split_once("/byapikey/").ok_or_else(|| wrong("no token in the link"))?;
-    let token = rest.split('/').next().unwrap_or_default();
-    for artifact in ["ipxeScript", "kernel", "initrd", "rootfs", "discoveryIgnitionURL"] {
-        let link = found.data["status"]["bootArtifacts"][artifact].as_str().unwrap_or_default();
-        if !link.starts_with(url) {
-            return Err(wrong(&format!("bootArtifacts.{artifact}")));
-        }
-    }
+    let link = found.data["status"]["bootArtifacts"]["discoveryIgnitionURL"].as_str();
+    let link = link.ok_or_else(|| wrong("no discoveryIgnitionURL"))?;
+    let (url, _) = link.split_once("/api/").ok_or_else(|| wrong("no service in the link"))?;
+    let (_, token) = link.split_once("api_key=").ok_or_else(|| wrong("no token in the link"))?;
     let secret = secrets(client, "hypershift").get("assisted-service-ca").await.map_err(refused("the authority"))?;
     let authorities = decode(secret.data["data"]["tls.crt"].as_str().unwrap_or_default());
     Ok(Environment {

@@ -44,7 +44,7 @@ pub(super) fn run(built: &Built, way: Way) -> Result<(), TaskError> {
         tempfile::tempdir().map_err(|source| TaskError::File { path: "a temporary directory".into(), source })?;
     let runtime =
         tokio::runtime::Runtime::new().map_err(|source| TaskError::Start { program: "a server".to_owned(), source })?;
-    let (address, images, _stop) = runtime.block_on(serve(&built.iso, way))?;
+    let (address, _stop) = runtime.block_on(serve(&built.iso, way))?;
     let mut machine = machine(way);
     match way {
         Way::Bios | Way::Uefi | Way::Static => {
@@ -56,11 +56,9 @@ pub(super) fn run(built: &Built, way: Way) -> Result<(), TaskError> {
         }
         Way::Network => {
             let base = format!("http://{HOST}:{}", address.port());
-            let links = Links { images: &base, boot: &base };
-            let script =
-                images.boot_script(ENVIRONMENT, &links, TOKEN).map_err(|error| TaskError::Found(error.to_string()))?;
-            print!("{script}");
-            super::write(&scratch.path().join("boot.ipxe"), script.as_bytes())?;
+            let script = Links { images: &base, boot: &base }.script(ENVIRONMENT, TOKEN, false);
+            // What a DHCP server can name is too short for a link with a token.
+            super::write(&scratch.path().join("boot.ipxe"), format!("#!ipxe\nchain {script}\n").as_bytes())?;
             machine.args(["-boot", "n"]);
         }
     }
@@ -87,7 +85,7 @@ fn machine(way: Way) -> Command {
 }
 
 /// A server with this image and one environment.
-async fn serve(iso: &Path, way: Way) -> Result<(SocketAddr, Arc<Images>, watch::Sender<bool>), TaskError> {
+async fn serve(iso: &Path, way: Way) -> Result<(SocketAddr, watch::Sender<bool>), TaskError> {
     let failed = |error: &dyn std::fmt::Display| TaskError::Found(error.to_string());
     let catalog = Arc::new(Catalog::new(iso.with_extension("kept"), DownloadSettings::default()));
     catalog.ensure(vec![OsImage {
@@ -95,8 +93,12 @@ async fn serve(iso: &Path, way: Way) -> Result<(SocketAddr, Arc<Images>, watch::
         version: LABEL.to_owned(),
         architecture: ARCHITECTURE.to_owned(),
         origin: Origin::File(iso.to_owned()),
+        disk: None,
     }]);
     let images = Arc::new(Images::new(catalog));
+    let listener = TcpListener::bind("127.0.0.1:0").await;
+    let listener = listener.map_err(|source| TaskError::Start { program: "a server".to_owned(), source })?;
+    let address = listener.local_addr().map_err(|error| failed(&error))?;
     let mut archive = Archive::default();
     let settings = serde_json::json!({"url": format!("https://{HOST}:1"), "infra_env_id": ENVIRONMENT, "token": TOKEN});
     let mut files = vec![("etc/roost/discovery.json".to_owned(), settings.to_string())];
@@ -111,20 +113,18 @@ async fn serve(iso: &Path, way: Way) -> Result<(SocketAddr, Arc<Images>, watch::
         version: LABEL.to_owned(),
         architecture: ARCHITECTURE.to_owned(),
         kind: Kind::Full,
-        boot: String::new(),
+        boot: format!("http://{HOST}:{}", address.port()),
         archive,
         kernel_arguments: vec![KernelArgument { operation: Operation::Append, value: MARK.to_owned() }],
+        is_boot_order_controlled: false,
         updated: Timestamp::now(),
     };
     images.ensure(ENVIRONMENT, spec).map_err(|error| failed(&error))?;
-    let listener = TcpListener::bind("127.0.0.1:0").await;
-    let listener = listener.map_err(|source| TaskError::Start { program: "a server".to_owned(), source })?;
-    let address = listener.local_addr().map_err(|error| failed(&error))?;
     let gate = |token: &str| (token == TOKEN).then(|| ENVIRONMENT.to_owned());
-    let server = Server::new(Arc::clone(&images), gate, Limits::default());
+    let server = Server::new(images, gate, Limits::default());
     let (stop, stopped) = watch::channel(false);
     tokio::spawn(server.serve(listener, None, Exposure::Everything, stopped));
-    Ok((address, images, stop))
+    Ok((address, stop))
 }
 
 /// Fetches a file as any client would.

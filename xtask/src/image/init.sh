@@ -14,6 +14,8 @@ mkdir -p /run/roost/network
 # Notices reach every console, and tell when.
 say() { echo "<5>roost: $*" > /dev/kmsg; }
 say "userspace"
+# Nobody named this host yet; it is known by its network card until somebody does.
+hostname localhost
 
 # Everything that the machine has, and what appears when that is there.
 find_devices() {

@@ -32,6 +32,9 @@ pub(crate) struct Up {
     /// Files for nodes, as RELEASE/ARCHITECTURE/PATH, which they fetch by digest [default: `artifacts` in the data directory].
     #[arg(long, value_name = "DIR")]
     pub(crate) artifacts: Option<PathBuf>,
+    /// What discovered hosts boot and are installed with, as VERSION-ARCHITECTURE.iso and .raw.gz [default: `images` in the data directory].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) images: Option<PathBuf>,
     /// Write audit lines to this file, and those of hosted clusters beside it.
     #[arg(long, value_name = "FILE")]
     pub(crate) audit_log: Option<PathBuf>,
@@ -57,6 +60,9 @@ pub(crate) struct Operator {
     /// Files for nodes, as RELEASE/ARCHITECTURE/PATH, which they fetch by digest [default: `artifacts` in the data directory].
     #[arg(long, value_name = "DIR")]
     pub(crate) artifacts: Option<PathBuf>,
+    /// What discovered hosts boot and are installed with, as VERSION-ARCHITECTURE.iso and .raw.gz [default: `images` in the data directory].
+    #[arg(long, value_name = "DIR")]
+    pub(crate) images: Option<PathBuf>,
     /// What this process is called among several [default: host name and process].
     #[arg(long, value_name = "NAME")]
     pub(crate) identity: Option<String>,

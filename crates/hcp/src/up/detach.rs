@@ -36,6 +36,9 @@ pub(super) fn start(arguments: &Up, data_dir: &Path) -> Result<(), UpError> {
     if let Some(path) = &arguments.artifacts {
         command.arg("--artifacts").arg(path);
     }
+    if let Some(path) = &arguments.images {
+        command.arg("--images").arg(path);
+    }
     if let Some(path) = &arguments.audit_log {
         command.arg("--audit-log").arg(path);
     }

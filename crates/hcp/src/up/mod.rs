@@ -13,7 +13,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use roost_apiserver::{AuditLog, Cluster, ClusterConfig, Engine, Host, ServingCertificate, serve, tls_config};
 use roost_ignition_server::{Artifacts, ArtifactsError};
-use roost_operator::Candidate;
+use roost_operator::{BaseImages, Candidate, Supplies};
 use roost_runtime::{EmbeddedRuntime, Front};
 use roost_store::{OpenError, Options, Store};
 use rustix::process::{Resource, getrlimit, setrlimit};
@@ -58,6 +58,8 @@ pub(crate) enum UpError {
     Tls(#[source] rustls::Error),
     #[error(transparent)]
     Artifacts(#[from] ArtifactsError),
+    #[error("cannot read the images in {path}")]
+    Images { path: PathBuf, source: io::Error },
     #[error("{0}")]
     Detach(String),
     #[error("the server stopped")]
@@ -95,7 +97,7 @@ pub(crate) fn server_runtime() -> Result<tokio::runtime::Runtime, UpError> {
 
 async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -> Result<(), UpError> {
     let store = Store::open_file(&data_dir.join("store"), Options::default())?;
-    let artifacts = artifacts(arguments.artifacts.as_deref(), &data_dir)?;
+    let supplies = supplies(arguments.artifacts.as_deref(), arguments.images.as_deref(), &data_dir)?;
     let listener = listen(arguments.listen).await?;
     let address = listener.local_addr().map_err(|source| UpError::Listen { address: arguments.listen, source })?;
     let keys = Keys::load_or_make(&data_dir, address, &arguments.server_name, &arguments.service_cidr)?;
@@ -141,7 +143,7 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
         // Whoever reads that it is ready may ask for a hosted cluster at once.
         roost_operator::prepare(&cluster.client(), &*runtime).await;
         let (client, planes) = (cluster.client(), Arc::clone(&runtime));
-        let work = move || roost_operator::run(client.clone(), Arc::clone(&planes), published, Arc::clone(&artifacts));
+        let work = move || roost_operator::run(client.clone(), Arc::clone(&planes), published, supplies.clone());
         Some(tokio::spawn(roost_operator::lead(cluster.client(), Candidate::embedded(), stopping, work)))
     };
     instance.register()?;
@@ -173,8 +175,23 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     outcome.map_err(|panicked| UpError::Serve(io::Error::other(panicked)))
 }
 
+/// What hosts and nodes are given, each from the directory that was named, else from the one in the data directory.
+pub(crate) fn supplies(artifacts: Option<&Path>, images: Option<&Path>, data_dir: &Path) -> Result<Supplies, UpError> {
+    let usual = data_dir.join("images");
+    let given = match images {
+        None if !usual.is_dir() => Vec::new(),
+        named => {
+            let path = named.unwrap_or(&usual);
+            let given = std::fs::canonicalize(path).and_then(|path| roost_image_server::given(&path));
+            given.map_err(|source| UpError::Images { path: path.to_owned(), source })?
+        }
+    };
+    let images = BaseImages { given, directory: data_dir.join("fetched-images") };
+    Ok(Supplies { artifacts: self::artifacts(artifacts, data_dir)?, images })
+}
+
 /// The large files of nodes: those of a directory that was named, else of the one in the data directory, if it is there.
-pub(crate) fn artifacts(named: Option<&Path>, data_dir: &Path) -> Result<Arc<Artifacts>, ArtifactsError> {
+fn artifacts(named: Option<&Path>, data_dir: &Path) -> Result<Arc<Artifacts>, ArtifactsError> {
     let usual = data_dir.join("artifacts");
     match named {
         None if !usual.is_dir() => Ok(Arc::default()),

@@ -1,8 +1,10 @@
 //! What a host consists of, from what the kernel shows in `/sys` and `/proc`. No program is started.
 
 use std::collections::BTreeSet;
+use std::io::Read as _;
 
 use roost_host::HostIdentity;
+use roost_host::disk::{HAS_PARTITIONS, NOT_EMPTY};
 use roost_host::inventory::{Boot, Cpu, Disk, Eligibility, Gpu, Inventory, Memory, SystemVendor};
 
 use super::network;
@@ -10,6 +12,8 @@ use crate::root::Root;
 
 /// Block devices that are nobody's disk, by the beginning of their names.
 const NO_DISKS: [&str; 6] = ["loop", "ram", "zram", "sr", "fd", "dm-"];
+/// How much of a disk is looked at: beyond the last place where a file system of Linux keeps its mark.
+const BEGINNING: usize = 1 << 20;
 /// The size of a sector in `/sys`, whatever the disk's own is.
 const SECTOR: i64 = 512;
 /// Who makes machines that are not real, as their firmware says.
@@ -148,7 +152,9 @@ fn disk(root: &Root, name: &str, mounts: &str) -> Disk {
         reasons.push("it is removable".to_owned());
     }
     if !partitions.is_empty() && reasons.is_empty() {
-        reasons.push("it has partitions, and so perhaps data".to_owned());
+        reasons.push(HAS_PARTITIONS.to_owned());
+    } else if reasons.is_empty() && !begins_empty(root, &path) {
+        reasons.push(NOT_EMPTY.to_owned());
     }
     Disk {
         id,
@@ -169,6 +175,14 @@ fn disk(root: &Root, name: &str, mounts: &str) -> Disk {
         holders: holders.join(","),
         ..Disk::default()
     }
+}
+
+/// Whether a disk begins with nothing. File systems, volume groups and partition tables all leave something there; what
+/// cannot be read is not known to be empty.
+fn begins_empty(root: &Root, path: &str) -> bool {
+    let mut block = vec![0; BEGINNING];
+    let read = std::fs::File::open(root.at(path)).and_then(|mut file| file.read_exact(&mut block));
+    read.is_ok() && block.iter().all(|byte| *byte == 0)
 }
 
 /// The name of a disk in a directory of links.
@@ -282,7 +296,13 @@ mod tests {
 
     #[test]
     fn a_disk_with_data_is_never_offered() {
+        let empty = "\0".repeat(BEGINNING);
+        let formatted = format!("{}XFSB", "\0".repeat(BEGINNING - 4));
         let (_directory, root) = host(&[
+            ("dev/sda", &empty),
+            ("dev/sde", &formatted),
+            ("sys/block/sde/size", "250000000\n"),
+            ("sys/block/sdf/size", "250000000\n"),
             ("sys/block/sda/size", "250000000\n"),
             ("sys/block/sda/queue/rotational", "0\n"),
             ("sys/block/sdb/size", "250000000\n"),
@@ -296,7 +316,10 @@ mod tests {
         ]);
         let disks = disks(&root);
         let eligible: Vec<bool> = disks.iter().map(|disk| disk.installation_eligibility.eligible).collect();
-        assert_eq!(eligible, [true, false, false, false]);
+        assert_eq!(eligible, [true, false, false, false, false, false]);
+        for disk in &disks[4..] {
+            assert_eq!(disk.installation_eligibility.not_eligible_reasons, [NOT_EMPTY], "{}", disk.name);
+        }
         assert_eq!(disks[0].size_bytes, 128_000_000_000);
         assert!(disks[1].installation_eligibility.not_eligible_reasons[0].contains("partitions"));
         assert!(disks[2].installation_eligibility.not_eligible_reasons[0].contains("mounted"));

@@ -1,23 +1,31 @@
 //! `hcp-agent discover`: shows this host to a discovery service, does what it is told, and stays for as long as it is on.
 
+mod disk_writer;
 mod hardware;
+mod install;
+mod installed;
 mod network;
+mod record;
 mod service;
 mod session;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+pub use disk_writer::WriteError;
 pub use hardware::{identity, inventory};
+pub use install::InstallError;
+pub use installed::settings as installed_settings;
+pub use record::RecordError;
 pub use service::CallError;
-pub use session::Session;
+pub use session::{End, Session};
 
 use crate::root::Root;
 
 /// What the discovery image says, or a person on the command line.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Settings {
     /// Where the service is, as `https://host:port`.
     pub url: String,
@@ -28,6 +36,9 @@ pub struct Settings {
     /// Whose certificate the service shows: a file in PEM.
     #[serde(default)]
     pub certificate_authority: Option<PathBuf>,
+    /// What a host that was installed joins its cluster with, while that is to be done.
+    #[serde(default)]
+    pub user_data: Option<PathBuf>,
 }
 
 /// Why a host cannot be shown at all. Whatever may pass is tried again instead.
@@ -37,6 +48,14 @@ pub enum DiscoverError {
     #[error("cannot read {}", path.display())]
     Authority {
         /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// What the installation left cannot be read or kept.
+    #[error("the settings of this host cannot be taken from {}", path.display())]
+    Installed {
+        /// The partition or the file.
         path: PathBuf,
         /// What the system said.
         source: std::io::Error,
@@ -52,14 +71,15 @@ pub enum DiscoverError {
 /// The first wait after something failed; it doubles up to the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
-/// Shows this host for as long as the program runs. Nothing that the service answers ends it: what is refused today may
+/// Shows this host for as long as the program runs, or until it has to restart because its disk was written. Nothing that the service answers ends it: what is refused today may
 /// be allowed tomorrow, and nobody wants to visit a host for that.
 pub fn discover(root: &Root, settings: &Settings, tell: &mut dyn FnMut(&str)) -> Result<(), DiscoverError> {
     let mut session = Session::new(root, settings)?;
     let mut pause = PAUSES.0;
     loop {
         match session.run(tell) {
-            Ok(()) => pause = PAUSES.0,
+            Ok(End::Restart) => return Ok(()),
+            Ok(End::Register) => pause = PAUSES.0,
             Err(error) => {
                 tell(&format!("{}; trying again in {} s", crate::words::with_causes(&error), pause.as_secs()));
                 std::thread::sleep(pause);

@@ -1,13 +1,15 @@
 //! Calls of the discovery service.
 
+use std::io::Write;
 use std::time::Duration;
 
 use roost_host::wire::{OWN_AGENT, PREFER_HEADER, RENEWED_TOKEN_HEADER, TOKEN_HEADER};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{DiscoverError, Settings};
+use super::{DiscoverError, Settings, WriteError};
 use crate::https::{self, Address, HttpsError, Request, Trust};
+use crate::words::with_causes;
 
 /// The largest answer that is taken.
 const LARGEST: u64 = 4 << 20;
@@ -34,6 +36,7 @@ pub enum CallError {
 }
 
 /// The service, as one host speaks with it.
+#[derive(Clone)]
 pub(super) struct Service {
     address: Address,
     trust: Trust,
@@ -92,6 +95,21 @@ impl Service {
             let words = String::from_utf8_lossy(&answer.body).chars().take(LONGEST_REFUSAL).collect();
             Err(CallError::Refused { status: answer.status, words })
         }
+    }
+
+    /// What is shown now.
+    pub(super) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Fetches a file from elsewhere, from somebody whom the same authority vouches for.
+    pub(super) fn download(&self, url: &str, length: u64, into: &mut dyn Write) -> Result<(), WriteError> {
+        let address = Address::parse(url).map_err(|error| {
+            WriteError::Fetch(HttpsError::Answer { address: url.to_owned(), reason: with_causes(&error) })
+        })?;
+        let request = Request { method: "GET", address: &address, headers: &[], body: b"", largest: length };
+        let answer = https::send_into(&request, &self.trust, None, into)?;
+        if answer.status == 200 { Ok(()) } else { Err(WriteError::Status(answer.status)) }
     }
 }
 

@@ -1,5 +1,6 @@
 //! From one registration to the next: asking, doing, and saying what came of it.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -9,6 +10,8 @@ use roost_host::wire::{
 };
 use serde_json::json;
 
+use super::install::{self, InstallError};
+use super::installed::Handover;
 use super::service::{CallError, Service, version};
 use super::{DiscoverError, Settings, hardware};
 use crate::https::{self, Address, Request, Trust};
@@ -32,13 +35,18 @@ pub struct Session<'a> {
     hosts: String,
     infra_env: String,
     id: String,
+    url: String,
+    authority: Option<PathBuf>,
+    user_data: Option<PathBuf>,
 }
 
-/// What to do after a step.
-#[derive(PartialEq)]
-enum Then {
-    Go,
+/// How a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The host introduces itself again.
     Register,
+    /// The host starts from the disk that was written.
+    Restart,
 }
 
 impl<'a> Session<'a> {
@@ -50,11 +58,16 @@ impl<'a> Session<'a> {
             hosts: format!("{BASE}/infra-envs/{}/hosts", settings.infra_env_id),
             infra_env: settings.infra_env_id.clone(),
             id: hardware::identity(root).id(),
+            url: settings.url.clone(),
+            authority: settings.certificate_authority.clone(),
+            user_data: settings.user_data.clone(),
         })
     }
 
-    /// Registers, unless the host is a node already, and does what it is told until it has to register again.
-    pub fn run(&mut self, tell: &mut dyn FnMut(&str)) -> Result<(), CallError> {
+    /// Joins if that was left to do, registers unless the host is a node already, and does what it is told until it has
+    /// to register again.
+    pub fn run(&mut self, tell: &mut dyn FnMut(&str)) -> Result<End, CallError> {
+        self.join_as_installed(tell)?;
         if !self.root.exists(crate::journal::DIRECTORY) {
             let body = json!(Registration { host_id: self.id.clone(), discovery_agent_version: version() });
             let registered: Registered = self.service.call("POST", &self.hosts, Some(&body), Duration::ZERO)?;
@@ -65,35 +78,34 @@ impl<'a> Session<'a> {
             let now = jiff::Timestamp::now().as_second();
             let steps: Steps = self.service.call("GET", &format!("{instructions}?timestamp={now}"), None, WAIT)?;
             for step in &steps.instructions {
-                if self.step(&instructions, step, tell)? == Then::Register {
-                    return Ok(());
+                if let Some(end) = self.step(&instructions, step, tell)? {
+                    return Ok(end);
                 }
             }
             if steps.post_step_action == PostStepAction::Exit {
-                return Ok(());
+                return Ok(End::Register);
             }
         }
     }
 
-    fn step(&mut self, instructions: &str, step: &Step, tell: &mut dyn FnMut(&str)) -> Result<Then, CallError> {
+    fn step(&mut self, instructions: &str, step: &Step, tell: &mut dyn FnMut(&str)) -> Result<Option<End>, CallError> {
         let output = match step.step_type.as_str() {
             "inventory" => json!(hardware::inventory(self.root)),
             "api-vip-connectivity-check" => json!(reach(step)),
             "install" => {
-                self.install(tell)?;
-                return Ok(Then::Go);
+                return self.install(step, tell);
             }
             "reboot-for-reclaim" => {
                 let outcome = self.leave(tell);
                 let error = outcome.as_ref().err().map(|error| with_causes(error)).unwrap_or_default();
                 self.reply(instructions, step, i64::from(outcome.is_err()), String::new(), error)?;
-                return Ok(if outcome.is_ok() { Then::Register } else { Then::Go });
+                return Ok(outcome.is_ok().then_some(End::Register));
             }
             // What this agent does not measure, it does not answer.
-            _ => return Ok(Then::Go),
+            _ => return Ok(None),
         };
         self.reply(instructions, step, 0, output.to_string(), String::new())?;
-        Ok(Then::Go)
+        Ok(None)
     }
 
     fn reply(
@@ -114,44 +126,117 @@ impl<'a> Session<'a> {
         self.service.send("PUT", &format!("{}/{}/progress", self.hosts, self.id), Some(&body), Duration::ZERO).map(drop)
     }
 
-    /// Makes this host a node; the system that runs stays. Writing a disk is for hosts that run from an image.
-    fn install(&mut self, tell: &mut dyn FnMut(&str)) -> Result<(), CallError> {
+    /// Makes this host a node: a system that runs from an image writes another to a disk, any other stays.
+    fn install(&mut self, step: &Step, tell: &mut dyn FnMut(&str)) -> Result<Option<End>, CallError> {
         if self.root.exists(crate::journal::DIRECTORY) {
-            return Ok(());
-        }
-        if hardware::inventory(self.root).boot.device_type == "ephemeral" {
-            tell("this host runs from memory, and this agent cannot write a disk yet");
-            let why = "the host runs from memory, and its agent cannot write a system to a disk yet; install one and run hcp-agent discover there";
-            return self.progress("Failed", why);
+            return Ok(None);
         }
         self.progress("Starting installation", "")?;
+        if hardware::inventory(self.root).boot.device_type == "ephemeral" {
+            return match self.write_disk(step, tell)? {
+                Ok(()) => {
+                    self.progress("Rebooting", "")?;
+                    Ok(Some(End::Restart))
+                }
+                Err(error) => {
+                    tell(&with_causes(&error));
+                    self.progress("Failed", &with_causes(&error)).map(|()| None)
+                }
+            };
+        }
         self.progress("Installing", "")?;
-        let path = format!("{BASE}/infra-env/{}/hosts/{}/downloads/ignition", self.infra_env, self.id);
-        let user_data = self.service.send("GET", &path, None, Duration::ZERO)?;
+        let user_data = self.configuration()?;
         self.progress("Rebooting", "the running system stays; nothing is written to a disk")?;
-        let target = match Target::from_user_data(&user_data) {
-            Ok(target) => target,
-            Err(error) => return self.progress("Failed", &with_causes(&error)),
+        Ok(self.join(&user_data, tell)?.then_some(End::Register))
+    }
+
+    /// What this host joins its cluster with.
+    fn configuration(&mut self) -> Result<Vec<u8>, CallError> {
+        let path = format!("{BASE}/infra-env/{}/hosts/{}/downloads/ignition", self.infra_env, self.id);
+        self.service.send("GET", &path, None, Duration::ZERO)
+    }
+
+    fn write_disk(&mut self, step: &Step, tell: &mut dyn FnMut(&str)) -> Result<Result<(), InstallError>, CallError> {
+        let request = serde_json::from_str(step.args.first().map(String::as_str).unwrap_or_default());
+        let plan = match request.map_err(InstallError::from).and_then(|request| install::plan(self.root, &request)) {
+            Ok(plan) => plan,
+            Err(error) => return Ok(Err(error)),
         };
-        let named = target.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("roost-host-name"));
-        let node_name = named.map(|(_, name)| name.clone());
-        let request = JoinRequest { target, node_name, waived: Vec::new(), no_packages: false, kubelet: None };
-        match join::join(self.root, &request, PATIENCE, tell) {
+        self.progress("Installing", &format!("to {}", plan.device))?;
+        let user_data = self.configuration()?;
+        let left = Handover {
+            url: self.url.clone(),
+            infra_env_id: self.infra_env.clone(),
+            token: self.service.token().to_owned(),
+            authority: self.authority.as_ref().and_then(|path| std::fs::read_to_string(path).ok()),
+            hostname: Target::from_user_data(&user_data).ok().and_then(|target| name_in(&target)),
+            user_data: String::from_utf8_lossy(&user_data).into_owned(),
+        };
+        tell(&format!("writing {} MB to {}", plan.image.length / 1_000_000, plan.device));
+        self.progress("Writing image to disk", "0%")?;
+        let mut caller = self.service.clone();
+        let path = format!("{}/{}/progress", self.hosts, self.id);
+        let mut report = |percent: u64| {
+            tell(&format!("{percent}% written"));
+            let current_stage = "Writing image to disk".to_owned();
+            let body = json!(ProgressReport { current_stage, progress_info: format!("{percent}%") });
+            // What is said in between is for those who watch; the writing goes on without it.
+            let _ = caller.send("PUT", &path, Some(&body), Duration::ZERO);
+        };
+        Ok(install::write(self.root, &plan, &left, &self.service, &mut report))
+    }
+
+    /// Joins with what the installation left, if it did and that was not done yet.
+    fn join_as_installed(&mut self, tell: &mut dyn FnMut(&str)) -> Result<(), CallError> {
+        let Some(path) = self.user_data.clone().filter(|_| !self.root.exists(crate::journal::DIRECTORY)) else {
+            return Ok(());
+        };
+        let Ok(user_data) = std::fs::read(&path) else { return Ok(()) };
+        self.join(&user_data, tell)?;
+        Ok(())
+    }
+
+    /// Joins; true when that failed, and the host is as it was before.
+    fn join(&mut self, user_data: &[u8], tell: &mut dyn FnMut(&str)) -> Result<bool, CallError> {
+        let outcome = Target::from_user_data(user_data).map_err(|error| with_causes(&error)).and_then(|target| {
+            let node_name = name_in(&target);
+            let request = JoinRequest { target, node_name, waived: Vec::new(), no_packages: false, kubelet: None };
+            join::join(self.root, &request, PATIENCE, tell).map_err(|error| with_causes(&error))
+        });
+        match outcome {
             Ok(node) => {
                 tell(&format!("this host is the node {node}"));
-                Ok(())
+                Ok(false)
             }
-            Err(error) => self.progress("Failed", &with_causes(&error)),
+            Err(words) => {
+                tell(&words);
+                self.progress("Failed", &words)?;
+                // Another host takes its place; this one is free again once it is what it was.
+                if let Err(error) = self.leave(tell) {
+                    tell(&with_causes(&error));
+                }
+                Ok(true)
+            }
         }
     }
 
     fn leave(&mut self, tell: &mut dyn FnMut(&str)) -> Result<(), JoinError> {
+        if let Some(path) = &self.user_data {
+            // What a host joined with is of no use to it any more.
+            let _ = std::fs::remove_file(path);
+        }
         let leaving = Leaving { drain: DRAIN, kubeconfig: None };
         match join::leave(self.root, &leaving, tell) {
             Ok(_) | Err(JoinError::NotJoined) => Ok(()),
             Err(error) => Err(error),
         }
     }
+}
+
+/// The name that a host gets in its cluster.
+fn name_in(target: &Target) -> Option<String> {
+    let named = target.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("roost-host-name"));
+    named.map(|(_, name)| name.clone())
 }
 
 /// Tries whether this host's configuration can be reached.

@@ -4,7 +4,7 @@ use roost_api::agent_install::Inventory;
 use roost_api::agent_install::validation::hardware as id;
 
 use super::{Check, Facts, Finding, IDENTITY_UNIQUE};
-use crate::inventory::{eligible_disks, ineligibility};
+use crate::disk::{DiskProblem, choose};
 
 /// What firmware keeps for itself of a machine that has the wanted memory. Upstream's value.
 const MEMORY_TOLERANCE: i64 = 100;
@@ -80,25 +80,16 @@ fn memory(facts: &Facts<'_>, inventory: &Inventory, check: Check) -> Finding {
 fn disks(facts: &Facts<'_>, inventory: &Inventory) -> Finding {
     let check = Check::hardware(id::MINIMUM_VALID_DISKS);
     let smallest = facts.requirements.disk_gigabytes.saturating_mul(1_000_000_000);
-    if !eligible_disks(inventory, smallest).is_empty() {
+    let is_chosen = facts.chosen_disk.is_some_and(|chosen| choose(inventory, smallest, Some(chosen)).is_ok());
+    let Some(problem) = choose(inventory, smallest, None).err().filter(|_| !is_chosen) else {
         return check.pass("Sufficient disk capacity");
-    }
+    };
     let device = inventory.boot.as_ref().and_then(|boot| boot.device_type.as_deref());
     if device == Some("persistent") {
         return check.pass("The host keeps the system that it runs, so no disk is written");
     }
-    let reasons: Vec<String> = inventory
-        .disks
-        .iter()
-        .take(8)
-        .map(|disk| {
-            let name = disk.path.as_deref().or(disk.name.as_deref()).unwrap_or(&disk.id);
-            format!("{name}: {}", ineligibility(disk, smallest).join(", "))
-        })
-        .collect();
-    let reasons = if reasons.is_empty() { "it has no disk".to_owned() } else { reasons.join("; ") };
     check.fail(format!(
-        "Host has no disk that a system may be written to ({reasons}); add a disk of at least {} GB without data",
+        "Host has no disk that a system may be written to ({problem}); add a disk of at least {} GB without data, or name one in installation_disk_id of the Agent, which is then overwritten",
         facts.requirements.disk_gigabytes
     ))
 }
@@ -141,22 +132,12 @@ fn hostname_unique(facts: &Facts<'_>) -> Finding {
 fn chosen_disk(facts: &Facts<'_>, inventory: &Inventory) -> Option<Finding> {
     let chosen = facts.chosen_disk?;
     let check = Check::hardware(id::NO_SKIP_MISSING_DISK);
-    let is_it = |text: &Option<String>| text.as_deref() == Some(chosen);
-    let found = inventory
-        .disks
-        .iter()
-        .find(|disk| disk.id == chosen || is_it(&disk.path) || is_it(&disk.by_id) || is_it(&disk.by_path));
-    Some(match found {
-        None => check.fail(format!(
+    let smallest = facts.requirements.disk_gigabytes.saturating_mul(1_000_000_000);
+    Some(match choose(inventory, smallest, Some(chosen)) {
+        Ok(_) => check.pass(format!("The installation disk {chosen} is there")),
+        Err(DiskProblem::Unknown(_)) => check.fail(format!(
             "The installation disk {chosen} is not in the inventory; set installation_disk_id to the id of one that is"
         )),
-        Some(disk) => {
-            let reasons = ineligibility(disk, facts.requirements.disk_gigabytes.saturating_mul(1_000_000_000));
-            if reasons.is_empty() {
-                check.pass(format!("The installation disk {chosen} is there"))
-            } else {
-                check.fail(format!("Nothing may be written to the installation disk {chosen}: {}", reasons.join(", ")))
-            }
-        }
+        Err(problem) => check.fail(format!("The installation disk cannot be used: {problem}")),
     })
 }

@@ -99,6 +99,7 @@ pub(crate) fn spec() -> ImageSpec {
         boot: "http://boot.test".to_owned(),
         archive,
         kernel_arguments: vec![KernelArgument { operation: Operation::Append, value: "nosmt".to_owned() }],
+        is_boot_order_controlled: false,
         updated: Timestamp::from_second(UPDATED).unwrap(),
     }
 }
@@ -109,6 +110,7 @@ pub(crate) fn os_image(origin: Origin) -> OsImage {
         version: "418.94.2026".to_owned(),
         architecture: "x86_64".to_owned(),
         origin,
+        disk: None,
     }
 }
 

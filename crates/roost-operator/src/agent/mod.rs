@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use roost_api::agent_install::names::{annotation as names, finalizer, label};
 use roost_api::agent_install::{HostStage, HostState};
-use roost_host::inventory::eligible_disks;
+use roost_host::disk::choose;
 use roost_host::validation::{Requirements, waivers};
 use roost_host::wire::InstallRequest;
 use roost_runtime::{PlaneId, Runtime};
@@ -72,6 +72,8 @@ pub(crate) fn install_request(agent: &Value, infra_env_id: &str) -> InstallReque
         boot_device: installation_disk(agent).unwrap_or_default(),
         disks_to_format: Vec::new(),
         installer_args: text(&agent["spec"]["installerArgs"]),
+        is_disk_named: chosen_disk(agent).is_some(),
+        disk_image: None,
     }
 }
 
@@ -80,7 +82,7 @@ pub(crate) fn installation_disk(agent: &Value) -> Option<String> {
     chosen_disk(agent).map(str::to_owned).or_else(|| {
         let inventory = serde_json::from_value(agent["status"]["inventory"].clone()).ok()?;
         let smallest = Requirements::WORKER.disk_gigabytes.saturating_mul(1_000_000_000);
-        eligible_disks(&inventory, smallest).first().map(|disk| disk.id.clone())
+        choose(&inventory, smallest, None).ok().map(|disk| disk.id.clone())
     })
 }
 

@@ -9,11 +9,12 @@ use roost_api::agent_install::condition::agent_service_config::{DEPLOYMENTS_HEAL
 use roost_api::agent_install::names::annotation as names;
 use roost_host::validation::waivers;
 use roost_runtime::Runtime;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::condition::{self, Condition, Truth};
 use crate::context::{Context, Next, ReconcileError};
 use crate::event::{self, Tone};
+use crate::images;
 use crate::install::NAMESPACE;
 use crate::object::{Kind, Reference, annotation};
 
@@ -32,7 +33,7 @@ pub(crate) async fn reconcile<R: Runtime>(
     let found = objects.find(Kind::AgentServiceConfig, "", name).await?;
     let Some(config) = found else {
         if name == AGENT_SERVICE_CONFIG_NAME {
-            context.discovery.configure(std::collections::BTreeSet::new(), None);
+            context.discovery.configure(std::collections::BTreeSet::new(), Vec::new());
         }
         return Ok(Next::Settled);
     };
@@ -49,7 +50,7 @@ pub(crate) async fn reconcile<R: Runtime>(
         format!("the ConfigMap {map} that an annotation names is not in the namespace {NAMESPACE}; make it there")
     });
     let disabled = settings.as_ref().and_then(|settings| settings["data"][DISABLED_VALIDATIONS].as_str());
-    context.discovery.configure(waivers(disabled.unwrap_or_default()), newest_version(&config));
+    context.discovery.configure(waivers(disabled.unwrap_or_default()), images::configured(&config));
     let mut status = if config["status"].is_object() { config["status"].clone() } else { json!({}) };
     let conditions = conditions(problem.as_deref());
     status["conditions"] = condition::merge_plain(&config["status"]["conditions"], Timestamp::now(), &conditions);
@@ -76,26 +77,4 @@ fn conditions(problem: Option<&str>) -> [Condition; 2] {
         "The discovery service runs inside the operator; storage, ingress and database settings have no meaning here.",
     );
     [completed, healthy]
-}
-
-/// The newest of the images that a configuration names.
-fn newest_version(config: &Value) -> Option<String> {
-    let versions = config["spec"]["osImages"].as_array().into_iter().flatten();
-    let versions = versions.filter_map(|image| image["openshiftVersion"].as_str());
-    let numbers =
-        |text: &str| text.split(['.', '-']).map(|part| part.parse::<u64>().unwrap_or_default()).collect::<Vec<_>>();
-    versions.max_by_key(|version| numbers(version)).map(str::to_owned)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_newest_image_is_the_largest_number() {
-        let config = json!({"spec": {"osImages": [{"openshiftVersion": "4.9"}, {"openshiftVersion": "4.14"},
-            {"openshiftVersion": "4.14.0-ec.1"}]}});
-        assert_eq!(newest_version(&config).as_deref(), Some("4.14.0-ec.1"));
-        assert_eq!(newest_version(&json!({})), None);
-    }
 }

@@ -6,12 +6,14 @@ use roost_api::agent_install::HostState;
 use roost_discovery::{Document, FileQuery, Refusal};
 use roost_host::wire::ReachRequest;
 use roost_ignition::{Config, SpecVersion};
+use roost_image_server::ScriptRequest;
+use roost_pki::Secret;
 use serde_json::{Value, json};
 
 use super::{Discovery, Published};
 use crate::agent;
 use crate::context::words;
-use crate::infra_env::{self, Links};
+use crate::infra_env;
 use crate::object::{Kind, ObjectError, Objects};
 
 /// What Ignition configs are sent as.
@@ -39,7 +41,8 @@ pub(super) async fn file(
 ) -> Result<Document, Refusal> {
     match query.name.as_str() {
         "discovery.ign" => {
-            let config = discovery_ignition(&discovery.objects, published, environment).await?;
+            let token = fresh_token(published, environment)?;
+            let config = discovery_ignition(&discovery.objects, published, environment, token.expose()).await?;
             Ok(Document { content_type: IGNITION, body: config.to_bytes().into() })
         }
         "ipxe-script" => boot_script(discovery, published, environment, query),
@@ -47,18 +50,26 @@ pub(super) async fn file(
     }
 }
 
+/// A token that is as young as can be, for what is downloaded now.
+fn fresh_token(published: &Published, environment: &Value) -> Result<Secret<String>, Refusal> {
+    let id = environment["metadata"]["uid"].as_str().unwrap_or_default();
+    let token = published.token(id, &infra_env::revision(environment), jiff::Timestamp::now());
+    token.ok_or_else(|| Refusal::Unavailable("no token can be signed".to_owned()))
+}
+
 /// The configuration of the discovery system.
-async fn discovery_ignition(objects: &Objects, published: &Published, environment: &Value) -> Result<Config, Refusal> {
+pub(crate) async fn discovery_ignition(
+    objects: &Objects,
+    published: &Published,
+    environment: &Value,
+    token: &str,
+) -> Result<Config, Refusal> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let (metadata, spec) = (&environment["metadata"], &environment["spec"]);
-    let id = text(&metadata["uid"]);
-    let revision = infra_env::revision(environment);
-    let token = published.token(&id, &revision, jiff::Timestamp::now());
-    let token = token.ok_or_else(|| Refusal::Unavailable("no token can be signed".to_owned()))?;
     let mut config = Config::new(SpecVersion::V3_1);
     config.put_file(AUTHORITY_FILE, 0o644, published.authority.as_bytes());
     let settings = json!({
-        "url": published.url, "infra_env_id": id, "token": token.expose(), "certificate_authority": AUTHORITY_FILE,
+        "url": published.url, "infra_env_id": metadata["uid"], "token": token, "certificate_authority": AUTHORITY_FILE,
     });
     config.put_file(SETTINGS_FILE, 0o600, settings.to_string().as_bytes());
     config.put_unit("agent.service", Some(true), Some(AGENT_UNIT));
@@ -89,32 +100,21 @@ async fn discovery_ignition(objects: &Objects, published: &Published, environmen
     }
 }
 
-/// What iPXE is told. A host that is installed, or writes its last pages, is sent to its disk.
+/// What iPXE is told: the same as the server of images says, for those who can ask over TLS.
 fn boot_script(
     discovery: &Discovery,
     published: &Published,
     environment: &Value,
     query: &FileQuery,
 ) -> Result<Document, Refusal> {
-    let now = jiff::Timestamp::now();
     let id = environment["metadata"]["uid"].as_str().unwrap_or_default();
-    let token = published
-        .token(id, &infra_env::revision(environment), now)
-        .ok_or_else(|| Refusal::Unavailable("no token can be signed".to_owned()))?;
-    let version = discovery.os_version();
-    let links = Links::new(&published.url, environment, &version, token.expose());
-    let is_controlled =
-        environment["spec"]["ipxeScriptType"] == "BootOrderControl" || query.script_type == "boot-order-control";
-    let text = if is_controlled && query.address.is_empty() {
-        roost_image::chain_by_address(&links.script())
-    } else {
-        let namespace = environment["metadata"]["namespace"].as_str().unwrap_or_default();
-        if is_controlled && discovery.hosts.is_installed(namespace, &query.address) {
-            return Err(Refusal::NotFound("the host boots its disk".to_owned()));
-        }
-        links.boot_script(&infra_env::appended_arguments(environment))
-    };
-    Ok(Document { content_type: "text/plain", body: text.into() })
+    let token = fresh_token(published, environment)?;
+    let request = ScriptRequest { card: &query.address, is_controlled: query.script_type == "boot-order-control" };
+    match discovery.images.images.boot_script(id, token.expose(), request, discovery) {
+        Ok(Some(text)) => Ok(Document { content_type: "text/plain", body: text.into() }),
+        Ok(None) => Err(Refusal::NotFound("the host boots its disk".to_owned())),
+        Err(error) => Err(Refusal::Unavailable(error.to_string())),
+    }
 }
 
 /// An environment, as upstream's image service reads it.

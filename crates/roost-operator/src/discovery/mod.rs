@@ -1,8 +1,8 @@
 //! The discovery service as the controllers run it: its keys, its listener, and who is connected.
 
 mod environments;
-mod files;
-mod keys;
+pub(crate) mod files;
+pub(crate) mod keys;
 mod listener;
 mod presence;
 mod registry;
@@ -15,6 +15,7 @@ use std::sync::Arc;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::RwLock;
 use roost_discovery::{Claims, Signer};
+use roost_image_server::OsImage;
 use roost_pki::Secret;
 
 pub(crate) use environments::Environments;
@@ -24,6 +25,7 @@ pub(crate) use report::{REPORT, Report};
 pub(crate) use watching::watch;
 
 use crate::hosts::Hosts;
+use crate::images::ImageService;
 use crate::object::Objects;
 use crate::queue::{Controller, Key, Queue};
 
@@ -31,9 +33,6 @@ use crate::queue::{Controller, Key, Queue};
 pub(crate) const TOKEN_LIFE: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// When a token is replaced where it is shown.
 pub(crate) const TOKEN_ROTATION: SignedDuration = SignedDuration::from_hours(15 * 24);
-
-/// The version of our own live image.
-const OWN_IMAGE: &str = "live";
 
 /// What stands behind the service.
 pub(crate) struct Discovery {
@@ -46,8 +45,8 @@ pub(crate) struct Discovery {
     published: RwLock<Option<Published>>,
     /// Checks that do not matter on this management plane, as upstream's ConfigMap says.
     waived: RwLock<BTreeSet<String>>,
-    /// The version of the image that hosts boot when nobody names one.
-    os_version: RwLock<String>,
+    /// What hosts boot.
+    pub(crate) images: ImageService,
 }
 
 /// A service that runs.
@@ -78,7 +77,7 @@ impl Published {
 }
 
 impl Discovery {
-    pub(crate) fn new(objects: Objects, queue: Arc<Queue>, hosts: Arc<Hosts>) -> Self {
+    pub(crate) fn new(objects: Objects, queue: Arc<Queue>, hosts: Arc<Hosts>, images: ImageService) -> Self {
         Self {
             objects,
             queue,
@@ -87,7 +86,7 @@ impl Discovery {
             environments: Environments::default(),
             published: RwLock::default(),
             waived: RwLock::default(),
-            os_version: RwLock::new(OWN_IMAGE.to_owned()),
+            images,
         }
     }
 
@@ -101,19 +100,13 @@ impl Discovery {
     }
 
     /// What upstream's service configuration says, as far as it matters here.
-    pub(crate) fn configure(&self, waived: BTreeSet<String>, os_version: Option<String>) {
+    pub(crate) fn configure(&self, waived: BTreeSet<String>, os_images: Vec<OsImage>) {
         *self.waived.write() = waived;
-        let os_version = os_version.unwrap_or_else(|| OWN_IMAGE.to_owned());
-        let before = std::mem::replace(&mut *self.os_version.write(), os_version.clone());
-        if before != os_version {
+        if self.images.configure(os_images) {
             // The version is in the links.
             for (namespace, name) in self.environments.all() {
                 self.queue.add(Key::new(Controller::InfraEnv, &namespace, &name));
             }
         }
-    }
-
-    pub(crate) fn os_version(&self) -> String {
-        self.os_version.read().clone()
     }
 }

@@ -9,10 +9,11 @@ use roost_api::agent_install::{HostStage, HostState};
 use roost_discovery::{Ask, Caller, Claims, Document, FileQuery, Refusal, Registry, TokenProblem};
 use roost_host::step::{self, Material};
 use roost_host::wire::{
-    MEDIA_DISCONNECTED, PostStepAction, ProgressReport, ReachReply, Registered, Registration, RunnerCommand, StepReply,
-    Steps, TimeReply,
+    DiskImage, MEDIA_DISCONNECTED, PostStepAction, ProgressReport, ReachReply, Registered, Registration, RunnerCommand,
+    StepReply, Steps, TimeReply,
 };
 use roost_host::{Inventory, labels, state};
+use roost_image_server::ImageError;
 use roost_pki::Secret;
 use serde_json::{Value, json};
 
@@ -406,6 +407,16 @@ impl Discovery {
         .await
     }
 
+    /// What a host of an environment is installed with, where it runs our live image.
+    async fn disk_image(&self, infra_env: &str) -> Result<Option<DiskImage>, Refusal> {
+        let environment = self.environment_of(infra_env).await?;
+        match self.images.disk(&environment) {
+            Ok(found) => Ok(found.map(|(url, disk)| DiskImage { url, sha256: disk.sha256, length: disk.length })),
+            Err(ImageError::UnknownVersion { .. }) => Ok(None),
+            Err(error) => Err(Refusal::Unavailable(words(&error))),
+        }
+    }
+
     /// What a host's steps are made of.
     async fn material(&self, caller: &Caller, agent: &Value, now: Timestamp) -> Result<Material, Refusal> {
         let progress = &agent["status"]["progress"]["currentStage"];
@@ -416,7 +427,11 @@ impl Discovery {
                 reach = files::reach(&self.objects, agent).await?;
             }
             if state == HostState::Installing {
-                install = Some(agent::install_request(agent, &caller.infra_env));
+                let mut request = agent::install_request(agent, &caller.infra_env);
+                if Report::of(agent).is_own_agent() {
+                    request.disk_image = self.disk_image(&caller.infra_env).await?;
+                }
+                install = Some(request);
             }
         }
         let time_sources = match self.environments.find(&caller.infra_env) {

@@ -8,17 +8,23 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use roost_api::agent_install::names::{finalizer, label};
+use roost_image_server::Contents;
 use roost_runtime::Runtime;
 use serde_json::{Value, json};
 
-pub(crate) use links::{Links, appended_arguments, architecture, image_type, revision};
+use links::Image;
+pub(crate) use links::{architecture, image_type, is_boot_order_controlled, kernel_arguments, revision};
 
-use crate::context::{Context, Next, ReconcileError};
+use crate::context::{Context, Next, ReconcileError, words};
+use crate::discovery::{Discovery, Published, TOKEN_ROTATION, files};
+use crate::images::{Endpoints, image_spec};
 use crate::object::{Kind, Reference, has_finalizer, is_deleting, with_finalizer};
-use status::Outcome;
+use status::{Outcome, Reachable};
 
 /// How soon an InfraEnv that waits for something is looked at again.
 const WAIT: Duration = Duration::from_secs(2);
+/// How soon an InfraEnv without an image is looked at again.
+const MISSING: Duration = Duration::from_secs(5);
 /// How long a link is shown before it is looked at whether it has to be replaced.
 const LOOK_AGAIN: Duration = Duration::from_hours(6);
 
@@ -33,6 +39,7 @@ pub(crate) async fn reconcile<R: Runtime>(
     let Some(mut environment) = objects.find(Kind::InfraEnv, namespace, name).await? else {
         discovery.environments.remove(namespace, name);
         if discovery.environments.is_empty() {
+            context.image_listener.close(discovery).await?;
             context.discovery_listener.close(discovery).await?;
         }
         return Ok(Next::Settled);
@@ -50,22 +57,71 @@ pub(crate) async fn reconcile<R: Runtime>(
     let id = environment["metadata"]["uid"].as_str().unwrap_or_default();
     discovery.environments.put(id, namespace, name);
     let published = context.discovery_listener.ensure(discovery, context.front, now).await?;
+    let endpoints = context.image_listener.ensure(discovery, context.front, now).await?;
+    let (Some(published), Some(endpoints)) = (published, endpoints) else { return Ok(Next::After(WAIT)) };
     let secret = environment["spec"]["pullSecretRef"]["name"].as_str().unwrap_or_default();
     let has_pull_secret = objects.find(Kind::Secret, namespace, secret).await?.is_some();
-    let outcome = match (published, validate(&environment, has_pull_secret)) {
-        (_, Err(problem)) => Outcome::Refused(problem),
-        (None, _) => return Ok(Next::After(WAIT)),
-        (Some(published), Ok(())) => Outcome::Available(published),
+    let token = token(&environment, &published, now);
+    let reachable = Reachable { published: &published, token: &token };
+    let version = discovery.images.version(&environment);
+    let outcome = match (validate(&environment, has_pull_secret), version.as_deref()) {
+        (Err(problem), _) => Outcome::Refused(problem),
+        (Ok(()), None) => Outcome::NoImage(reachable, NO_IMAGES.to_owned()),
+        (Ok(()), Some(version)) => {
+            match make_image(discovery, &environment, &reachable, &endpoints, version, now).await? {
+                Ok(contents) => Outcome::Available(reachable, Image { endpoints: &endpoints, version, contents }),
+                Err(problem) => Outcome::NoImage(reachable, problem),
+            }
+        }
     };
-    let status = status::status(&environment, &outcome, &discovery.os_version(), now);
+    let status = status::status(&environment, &outcome, now);
     if status != environment["status"] {
         objects.set_status(&reference, &status).await?;
     }
     Ok(match outcome {
-        // A Secret that comes later is seen then.
-        Outcome::Refused(_) => Next::After(Duration::from_secs(15)),
-        Outcome::Available(_) => Next::After(LOOK_AGAIN),
+        Outcome::Available(..) => Next::After(LOOK_AGAIN),
+        // A download goes on, and a Secret that comes later is seen then.
+        Outcome::NoImage(..) | Outcome::Refused(_) => Next::After(MISSING),
     })
+}
+
+/// What to do when there is nothing that hosts could boot.
+const NO_IMAGES: &str = "there is no live image; build ours with `cargo xtask image` and start hcp with --images DIRECTORY, \
+    or name some in spec.osImages of the AgentServiceConfig agent. Running hosts need none: hcp-agent discover shows them";
+
+/// The token that is shown already, while that is good for long enough and of the same image; else another one.
+fn token(environment: &Value, published: &Published, now: Timestamp) -> String {
+    let revision = revision(environment);
+    let is_good = |token: &&str| {
+        published
+            .read(token, now)
+            .is_some_and(|claims| claims.revision == revision && now.duration_since(claims.issued) < TOKEN_ROTATION)
+    };
+    let id = environment["metadata"]["uid"].as_str().unwrap_or_default();
+    links::shown_token(environment)
+        .filter(is_good)
+        .map(str::to_owned)
+        .or_else(|| published.token(id, &revision, now).map(roost_pki::Secret::into_exposed))
+        .unwrap_or_default()
+}
+
+/// Says to the server of images what belongs to an InfraEnv; a problem is why there is no image now.
+async fn make_image(
+    discovery: &Discovery,
+    environment: &Value,
+    reachable: &Reachable<'_>,
+    endpoints: &Endpoints,
+    version: &str,
+    now: Timestamp,
+) -> Result<Result<Contents, String>, ReconcileError> {
+    let Reachable { published, token } = reachable;
+    let config = files::discovery_ignition(&discovery.objects, published, environment, token).await;
+    let config = config.map_err(|refusal| ReconcileError::Refused(refusal.to_string()))?;
+    let created = environment["status"]["createdTime"].as_str().and_then(|time| time.parse().ok());
+    let spec = image_spec(environment, version, published, endpoints, token, &config, created.unwrap_or(now));
+    let spec = spec.map_err(|error| ReconcileError::Refused(error.to_string()))?;
+    let id = environment["metadata"]["uid"].as_str().unwrap_or_default();
+    Ok(discovery.images.images.ensure(id, spec).map_err(|error| words(&error)))
 }
 
 /// Why there can be no image.
@@ -130,6 +186,7 @@ async fn release<R: Runtime>(context: &Arc<Context<R>>, environment: &Value) -> 
         objects.delete(&Reference::of(agent)).await?;
     }
     context.discovery.environments.remove(&reference.namespace, &reference.name);
+    context.discovery.images.images.remove(environment["metadata"]["uid"].as_str().unwrap_or_default());
     Ok(Next::after_release(objects.release(environment, finalizer::INFRA_ENV).await?))
 }
 

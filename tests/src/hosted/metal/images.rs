@@ -1,0 +1,155 @@
+//! The images of an InfraEnv, fetched as firmware, management controllers and people fetch them: by the links of its status.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use flate2::read::GzDecoder;
+use kube::Client;
+use roost_image::BaseImage;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, ServerName};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+
+use super::super::HostedError;
+use super::super::disk::live_image;
+use super::super::objects::{api, decode, refused, secrets};
+
+/// What a server answered.
+struct Answer {
+    status: u16,
+    head: String,
+    body: Vec<u8>,
+}
+
+/// Fetches everything that an InfraEnv links to, and tries what must not work.
+pub(super) async fn check(client: &Client, namespace: &str, name: &str) -> Result<(), HostedError> {
+    let all = api(client, "agent-install.openshift.io/v1beta1", "InfraEnv", "infraenvs", namespace);
+    let found = all.get(name).await.map_err(refused("the InfraEnv was not read"))?;
+    let status = &found.data["status"];
+    let secret = secrets(client, "hypershift").get("assisted-service-ca").await.map_err(refused("the authority"))?;
+    let authority = decode(secret.data["data"]["tls.crt"].as_str().unwrap_or_default()).unwrap_or_default();
+    let link = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let iso = link(&status["isoDownloadURL"]);
+    let whole = fetch("GET", &iso, "", &authority).await?;
+    expect("the image", &whole, 200)?;
+    let embedded = embedded(&whole.body)?;
+    let id = found.metadata.uid.clone().unwrap_or_default();
+    for words in ["config.ign", "etc/roost/discovery.json", "etc/roost/ca.pem", "BEGIN CERTIFICATE", &id] {
+        if !embedded.contains(words) {
+            return Err(HostedError::Wrong(format!("the image has no {words} in it")));
+        }
+    }
+    let length = whole.body.len();
+    let head = fetch("HEAD", &iso, "", &authority).await?;
+    expect("the image's head", &head, 200)?;
+    if !head.head.to_ascii_lowercase().contains(&format!("content-length: {length}\r\n")) || !head.body.is_empty() {
+        return Err(HostedError::Wrong(format!("the head of an image of {length} bytes is {}", head.head)));
+    }
+    let (start, end) = (length / 3, length / 2);
+    let part = fetch("GET", &iso, &format!("Range: bytes={start}-{end}\r\n"), &authority).await?;
+    expect("a part of the image", &part, 206)?;
+    if part.body != whole.body[start..=end] {
+        return Err(HostedError::Wrong("a part of the image is not that part".to_owned()));
+    }
+    let artifacts = &status["bootArtifacts"];
+    let kernel = fetch("GET", &link(&artifacts["kernel"]), "", &authority).await?;
+    let initrd = fetch("GET", &link(&artifacts["initrd"]), "", &authority).await?;
+    if kernel.body != live_image::KERNEL || !initrd.body.starts_with(live_image::INITRD) {
+        return Err(HostedError::Wrong(format!("kernel: {}, initrd: {}", kernel.status, initrd.status)));
+    }
+    let script = link(&artifacts["ipxeScript"]);
+    if !script.starts_with("http://") {
+        return Err(HostedError::Wrong(format!("old iPXE knows no TLS, and the script is at {script}")));
+    }
+    let plain = fetch("GET", &script, "", &authority).await?;
+    let words = String::from_utf8_lossy(&plain.body).into_owned();
+    for part in ["initrd", "kernel"] {
+        if !words.contains(&link(&artifacts[part])) {
+            return Err(HostedError::Wrong(format!("the script does not name the {part}: {words}")));
+        }
+    }
+    expect("the configuration", &fetch("GET", &link(&artifacts["discoveryIgnitionURL"]), "", &authority).await?, 200)?;
+    let token = iso.split('/').nth(4).unwrap_or_default();
+    let other = format!("{}x", &token[..token.len() - 1]);
+    for link in [&iso, &script, &link(&artifacts["initrd"])] {
+        let stranger = fetch("GET", &link.replace(token, &other), "", &authority).await?;
+        expect("a token that nobody signed", &stranger, 401)?;
+    }
+    let foreign = iso.replacen(live_image::VERSION, "9.99", 1);
+    expect("a version that there is not", &fetch("GET", &foreign, "", &authority).await?, 400)
+}
+
+fn expect(what: &str, answer: &Answer, status: u16) -> Result<(), HostedError> {
+    if answer.status == status {
+        return Ok(());
+    }
+    let words = String::from_utf8_lossy(&answer.body);
+    Err(HostedError::Wrong(format!("{what} was answered with {} instead of {status}: {words}", answer.status)))
+}
+
+/// What was put into an image, unpacked.
+fn embedded(image: &[u8]) -> Result<String, HostedError> {
+    let wrong = |error: &dyn std::fmt::Display| HostedError::Wrong(format!("the image cannot be read: {error}"));
+    let area = BaseImage::read(image).map_err(|error| wrong(&error))?.areas.ignition;
+    let start = usize::try_from(area.offset).map_err(|error| wrong(&error))?;
+    let mut bytes = Vec::new();
+    GzDecoder::new(&image[start..]).read_to_end(&mut bytes).map_err(|error| wrong(&error))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+async fn fetch(method: &str, link: &str, headers: &str, authority: &str) -> Result<Answer, HostedError> {
+    let wrong = |error: &dyn std::fmt::Display| HostedError::Wrong(format!("{link}: {error}"));
+    let (scheme, rest) = link.split_once("://").ok_or_else(|| wrong(&"no link"))?;
+    let (host, path) = rest.split_once('/').ok_or_else(|| wrong(&"no path"))?;
+    let request = format!("{method} /{path} HTTP/1.1\r\nHost: {host}\r\n{headers}Connection: close\r\n\r\n");
+    let stream = TcpStream::connect(host).await.map_err(|error| wrong(&error))?;
+    if scheme == "http" {
+        return ask(stream, &request).await.map_err(|error| wrong(&error));
+    }
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_slice_iter(authority.as_bytes()) {
+        let certificate = certificate.map_err(|error| wrong(&error))?;
+        roots.add(certificate).map_err(|error| wrong(&error))?;
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(|error| wrong(&error))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name).to_owned();
+    let name = ServerName::try_from(name).map_err(|error| wrong(&error))?;
+    let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await.map_err(|error| wrong(&error))?;
+    ask(stream, &request).await.map_err(|error| wrong(&error))
+}
+
+async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> std::io::Result<Answer> {
+    stream.write_all(request.as_bytes()).await?;
+    let mut bytes = Vec::new();
+    if let Err(error) = stream.read_to_end(&mut bytes).await
+        && error.kind() != std::io::ErrorKind::UnexpectedEof
+    {
+        return Err(error);
+    }
+    let end = bytes.windows(4).position(|four| four == b"\r\n\r\n").unwrap_or_default() + 4;
+    let body = bytes.split_off(end.min(bytes.len()));
+    let head = String::from_utf8_lossy(&bytes).into_owned();
+    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+    Ok(Answer { status, head, body })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::hosted::{Management, prepare_environment};
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_links_of_an_infra_env_lead_somewhere() {
+        let management = Management::embedded().await.expect("a plane");
+        prepare_environment(&management.client, "hardware", "pool").await.expect("an InfraEnv");
+        super::check(&management.client, "hardware", "pool").await.expect("its images");
+    }
+}
