@@ -45,6 +45,7 @@ pub(crate) enum Kind {
     AgentMachine,
     AgentClassification,
     BareMetalHost,
+    NMStateConfig,
 }
 
 impl Kind {
@@ -82,6 +83,7 @@ impl Kind {
             Kind::InfraEnv => (AGENT_INSTALL, "v1beta1", "InfraEnv", "infraenvs"),
             Kind::Agent => (AGENT_INSTALL, "v1beta1", "Agent", "agents"),
             Kind::AgentClassification => (AGENT_INSTALL, "v1beta1", "AgentClassification", "agentclassifications"),
+            Kind::NMStateConfig => (AGENT_INSTALL, "v1beta1", "NMStateConfig", "nmstateconfigs"),
             Kind::BareMetalHost => ("metal3.io", "v1alpha1", "BareMetalHost", "baremetalhosts"),
             Kind::AgentMachine => {
                 ("capi-provider.agent-install.openshift.io", "v1beta1", "AgentMachine", "agentmachines")
@@ -132,6 +134,7 @@ impl Kind {
             Kind::AgentMachine,
             Kind::AgentClassification,
             Kind::BareMetalHost,
+            Kind::NMStateConfig,
         ]
         .into_iter()
         .find(|known| known.name() == kind && known.api_version() == api_version)

@@ -12,8 +12,8 @@ use crate::hosts::Host;
 const ZONE: &str = "topology.kubernetes.io/zone";
 const RACK: &str = "topology.kubernetes.io/rack";
 
-/// The selector that a NodePool's spec means. Without one all hosts are meant.
-pub(super) fn selector(spec: &Value) -> Result<Selector, String> {
+/// The selector that a spec means. An empty one means all.
+pub(crate) fn selector(spec: &Value) -> Result<Selector, String> {
     let mut parts = Vec::new();
     for (key, value) in spec["matchLabels"].as_object().into_iter().flatten() {
         parts.push(format!("{key}={}", value.as_str().unwrap_or_default()));

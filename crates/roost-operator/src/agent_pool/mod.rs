@@ -17,6 +17,8 @@ use roost_api::hypershift::names::{annotation::NODE_POOL, label::NODE_POOL as NO
 use roost_runtime::Runtime;
 use serde_json::{Value, json};
 
+pub(crate) use choose::selector;
+
 use crate::context::{Context, Next, ReconcileError};
 use crate::discovery::Place;
 use crate::hosted_cluster::control_plane_namespace;

@@ -92,6 +92,8 @@ pub(crate) async fn discovery_ignition(
     if !keys.is_empty() {
         config.put_ssh_keys("core", &keys);
     }
+    let networks = infra_env::network::read(objects, environment).await.map_err(|error| unavailable(&error))?;
+    networks.map_err(Refusal::Invalid)?.put(&mut config);
     match spec["ignitionConfigOverride"].as_str().filter(|text| !text.trim().is_empty()) {
         None => Ok(config),
         Some(text) => Config::parse(text.as_bytes())

@@ -43,6 +43,14 @@ pub(crate) async fn watch(objects: &Objects, queue: &Queue, discovery: &Arc<Disc
                 }
             }
         }),
+        follow(objects, Kind::NMStateConfig, None, |change| {
+            let (namespace, _) = change.identity();
+            for (space, name) in discovery.environments.all() {
+                if change.is_meaningful && space == namespace {
+                    queue.add_within(Key::new(Controller::InfraEnv, &space, &name), REPORT);
+                }
+            }
+        }),
         follow(objects, Kind::BareMetalHost, None, |change| {
             let (namespace, name) = change.identity();
             if change.is_meaningful {

@@ -1,6 +1,7 @@
 //! InfraEnv: where the image is that its hosts boot, and until when the links to it are good.
 
 mod links;
+pub(crate) mod network;
 mod status;
 
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use crate::context::{Context, Next, ReconcileError, words};
 use crate::discovery::{Discovery, Published, TOKEN_ROTATION, files};
 use crate::images::{Endpoints, image_spec};
 use crate::object::{Kind, Reference, has_finalizer, is_deleting, with_finalizer};
+use network::Networks;
 use status::{Outcome, Reachable};
 
 /// How soon an InfraEnv that waits for something is looked at again.
@@ -61,14 +63,17 @@ pub(crate) async fn reconcile<R: Runtime>(
     let (Some(published), Some(endpoints)) = (published, endpoints) else { return Ok(Next::After(WAIT)) };
     let secret = environment["spec"]["pullSecretRef"]["name"].as_str().unwrap_or_default();
     let has_pull_secret = objects.find(Kind::Secret, namespace, secret).await?.is_some();
-    let token = token(&environment, &published, now);
+    let networks = network::read(objects, &environment).await?;
+    let revision = networks.as_ref().map(Networks::revision).unwrap_or_default();
+    let token = token(&environment, &revision, &published, now);
     let reachable = Reachable { published: &published, token: &token };
     let version = discovery.images.version(&environment);
-    let outcome = match (validate(&environment, has_pull_secret), version.as_deref()) {
+    let valid = validate(&environment, has_pull_secret).and(networks);
+    let outcome = match (valid, version.as_deref()) {
         (Err(problem), _) => Outcome::Refused(problem),
-        (Ok(()), None) => Outcome::NoImage(reachable, NO_IMAGES.to_owned()),
-        (Ok(()), Some(version)) => {
-            match make_image(discovery, &environment, &reachable, &endpoints, version, now).await? {
+        (Ok(_), None) => Outcome::NoImage(reachable, NO_IMAGES.to_owned()),
+        (Ok(networks), Some(version)) => {
+            match make_image(discovery, &environment, &networks, &reachable, &endpoints, version, now).await? {
                 Ok(contents) => Outcome::Available(reachable, Image { endpoints: &endpoints, version, contents }),
                 Err(problem) => Outcome::NoImage(reachable, problem),
             }
@@ -90,8 +95,8 @@ const NO_IMAGES: &str = "there is no live image; build ours with `cargo xtask im
     or name some in spec.osImages of the AgentServiceConfig agent. Running hosts need none: hcp-agent discover shows them";
 
 /// The token that is shown already, while that is good for long enough and of the same image; else another one.
-fn token(environment: &Value, published: &Published, now: Timestamp) -> String {
-    let revision = revision(environment);
+fn token(environment: &Value, networks: &str, published: &Published, now: Timestamp) -> String {
+    let revision = revision(environment) + networks;
     let is_good = |token: &&str| {
         published
             .read(token, now)
@@ -109,6 +114,7 @@ fn token(environment: &Value, published: &Published, now: Timestamp) -> String {
 async fn make_image(
     discovery: &Discovery,
     environment: &Value,
+    networks: &Networks,
     reachable: &Reachable<'_>,
     endpoints: &Endpoints,
     version: &str,
@@ -119,7 +125,8 @@ async fn make_image(
     let config = config.map_err(|refusal| ReconcileError::Refused(refusal.to_string()))?;
     let created = environment["status"]["createdTime"].as_str().and_then(|time| time.parse().ok());
     let spec = image_spec(environment, version, published, endpoints, token, &config, created.unwrap_or(now));
-    let spec = spec.map_err(|error| ReconcileError::Refused(error.to_string()))?;
+    let mut spec = spec.map_err(|error| ReconcileError::Refused(error.to_string()))?;
+    networks.pack(&mut spec.archive).map_err(|error| ReconcileError::Refused(error.to_string()))?;
     let id = environment["metadata"]["uid"].as_str().unwrap_or_default();
     Ok(discovery.images.images.ensure(id, spec).map_err(|error| words(&error)))
 }
