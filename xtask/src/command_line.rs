@@ -198,6 +198,9 @@ pub(crate) struct Conformance {
     /// Only tests whose name contains this.
     #[arg(long)]
     pub(crate) filter: Option<String>,
+    /// With nodes that pretend to run pods, on a hosted cluster: the tests that controllers and a scheduler are enough for.
+    #[arg(long)]
+    pub(crate) nodes: bool,
 }
 
 /// Which journeys to run.

@@ -1,6 +1,6 @@
 //! Starts the two planes that a task compares.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use roost_tests::ours;
@@ -53,8 +53,17 @@ pub(crate) async fn start(choice: &PlaneChoice) -> Result<Planes, TaskError> {
 
 /// Builds `hcp`, unless the environment names a binary, and starts it.
 pub(crate) async fn ours() -> Result<Plane, TaskError> {
+    Ok(ours::start(&built()?).await?)
+}
+
+/// The same with everything that makes hosted clusters.
+pub(crate) async fn ours_whole() -> Result<Plane, TaskError> {
+    Ok(ours::start_whole(&built()?).await?)
+}
+
+fn built() -> Result<PathBuf, TaskError> {
     if std::env::var_os(ours::BINARY_VARIABLE).is_none() {
         task::run(task::cargo().args(["build", "--quiet", "--package", "hcp"]))?;
     }
-    Ok(ours::start(&ours::binary()?).await?)
+    Ok(ours::binary()?)
 }

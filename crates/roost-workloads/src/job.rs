@@ -284,5 +284,19 @@ pub fn remove(job: &Value) -> Action {
     Action::Delete { object: Reference::of(job), propagation: Some("Foreground"), grace_seconds: None }
 }
 
+/// Whether a pod that a Job counts goes, or has no owner any more.
+pub fn may_be_left(pod: &Pod) -> bool {
+    track::is_tracked(pod) && (pod.metadata.is_going() || pod.metadata.controller().is_none())
+}
+
+/// Lets a pod go that was to be counted by a Job which is gone, or by nobody. `job` has the name of its owner now.
+pub fn let_go(pod: &Pod, job: Option<&Value>) -> Option<Action> {
+    let is_left = match pod.metadata.controller() {
+        None => true,
+        Some(owner) => owner.kind == "Job" && job.is_none_or(|job| job["metadata"]["uid"] != *owner.uid),
+    };
+    (may_be_left(pod) && is_left).then(|| track::release(pod))
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Kubernetes' own conformance tests that need no running container.
 //!
-//! Which ones those are is found by running all of them on a stock plane without kubelets; the list of those that
-//! pass there is kept in `tests/conformance/passing.txt`.
+//! Which ones those are is found by running all of them on a stock plane without kubelets, and again with nodes that only
+//! say that pods run; the lists of those that pass there are kept in `tests/conformance`.
 
 mod fake_node;
 mod specs;
@@ -56,9 +56,22 @@ pub enum ConformanceError {
     Broken(String),
 }
 
+/// What runs the pods of a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nodes {
+    /// Nothing: pods stay where they are.
+    None,
+    /// Nodes that say that pods run.
+    Pretended,
+}
+
 /// The file with the names of the specs that pass on stock, one in a line.
-pub fn list_path() -> PathBuf {
-    repository().join("tests").join("conformance").join("passing.txt")
+pub fn list_path(nodes: Nodes) -> PathBuf {
+    let name = match nodes {
+        Nodes::None => "passing.txt",
+        Nodes::Pretended => "passing-with-nodes.txt",
+    };
+    repository().join("tests").join("conformance").join(name)
 }
 
 /// Flags without which the suite waits for parts that a plane without kubelets does not have.

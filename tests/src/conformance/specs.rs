@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{ConformanceError, list_path};
+use super::{ConformanceError, Nodes, list_path};
 use crate::assets::binary;
 
 /// The names of all conformance tests, as the test binary lists them.
@@ -17,9 +17,9 @@ pub fn all() -> Result<Vec<String>, ConformanceError> {
     Ok(entries.iter().filter_map(|entry| entry["codename"].as_str()).map(str::to_owned).collect())
 }
 
-/// The names of those that pass on a stock plane without kubelets.
-pub fn passing() -> Result<Vec<String>, ConformanceError> {
-    let path = list_path();
+/// The names of those that pass on a stock plane with such nodes.
+pub fn passing(nodes: Nodes) -> Result<Vec<String>, ConformanceError> {
+    let path = list_path(nodes);
     let text = std::fs::read_to_string(&path).map_err(|source| ConformanceError::File { path, source })?;
     Ok(text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).map(str::to_owned).collect())
 }

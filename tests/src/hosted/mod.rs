@@ -22,7 +22,8 @@ pub use metal::run as run_metal;
 pub(crate) use metal::{agents, prepare as prepare_environment};
 pub use nodes::run as run_nodes;
 pub use objects::{
-    HostedCluster, create, guest_of, hosted_clusters, kubeconfig_of, wait_until_gone, wait_until_ready, write_into,
+    HostedCluster, create, guest_of, hosted_clusters, kubeconfig_of, publish, wait_until_gone, wait_until_ready,
+    write_into,
 };
 pub(crate) use objects::{scale, secrets, until};
 pub use replacement::run as replace;

@@ -1,6 +1,7 @@
 //! The objects of a hosted cluster as a user makes and sees them.
 
 use std::net::IpAddr;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use kube::Client;
@@ -177,6 +178,17 @@ pub async fn kubeconfig_of(client: &Client, cluster: &HostedCluster) -> Result<S
     let secret = secrets(client, NAMESPACE).get(&name).await.map_err(refused(name))?;
     let text = decode(secret.data["data"]["kubeconfig"].as_str().unwrap_or_default());
     text.ok_or_else(|| HostedError::Wrong("the kubeconfig is not text".to_owned()))
+}
+
+/// Makes a cluster on a plane and writes its kubeconfig into a file.
+pub async fn publish(plane: &Path, name: &str, file: &Path) -> Result<(), HostedError> {
+    let text = std::fs::read_to_string(plane).map_err(|error| HostedError::Wrong(error.to_string()))?;
+    let management = connect(&text).await?;
+    let cluster = HostedCluster::new(name, [127, 0, 0, 1].into());
+    create(&management, &cluster).await?;
+    wait_until_ready(&management, &cluster).await?;
+    let kubeconfig = kubeconfig_of(&management, &cluster).await?;
+    std::fs::write(file, kubeconfig).map_err(|error| HostedError::Wrong(error.to_string()))
 }
 
 /// A client of an available cluster's API.

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use futures::StreamExt as _;
 
+use crate::client::Client;
 use crate::plane::PlaneError;
 use crate::stock::{self, Controllers, Durability};
 use crate::text_difference;
@@ -21,6 +22,7 @@ use crate::text_difference;
 use api::Api;
 pub use bench::{BenchEffort, BenchFigures, ClusterFigures, PlaneFigures, bench};
 pub use kills::{Kills, kill};
+pub use pretend::Kubelets;
 use scenario::Scenario;
 pub use serve::{Serving, serve};
 
@@ -79,6 +81,11 @@ pub struct Outcome {
     pub differences: Vec<String>,
     /// How long it took.
     pub seconds: u64,
+}
+
+/// Gives a plane nodes that pretend to run pods.
+pub async fn pretend_nodes(client: Client) -> Result<Kubelets, WorkloadsError> {
+    pretend::start(&Api::stock(client)).await
 }
 
 /// Plays scenarios on both planes and compares how they end.

@@ -18,7 +18,7 @@ const INTERVAL: Duration = Duration::from_millis(100);
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The kubelets of a plane; dropping them ends them.
-pub(super) struct Kubelets(Vec<JoinHandle<()>>);
+pub struct Kubelets(Vec<JoinHandle<()>>);
 
 impl Drop for Kubelets {
     fn drop(&mut self) {

@@ -156,3 +156,31 @@ fn a_job_that_takes_too_long_ends_and_goes_after_its_time() {
     let left = until_removal(&world.job, now() + SignedDuration::from_secs(6));
     assert_eq!(left, Some(SignedDuration::from_secs(10)));
 }
+
+#[test]
+fn a_pod_is_let_go_when_its_job_is_gone() {
+    let pod = |owners: Value, going: bool| -> Pod {
+        let mut object = json!({"metadata": {"name": "p", "namespace": "d", "uid": "p", "finalizers": [FINALIZER, "other"], "ownerReferences": owners}});
+        if going {
+            object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        }
+        serde_json::from_value(object).expect("a pod")
+    };
+    let owned = || json!([{"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "j", "controller": true}]);
+    let other = json!([{"apiVersion": "example.com/v1", "kind": "Thing", "name": "j", "uid": "j", "controller": true}]);
+    let (same, newer) = (json!({"metadata": {"uid": "j"}}), json!({"metadata": {"uid": "k"}}));
+    for (what, pod, job, let_go) in [
+        ("its Job is there", pod(owned(), true), Some(&same), false),
+        ("its Job is gone, and it stays for now", pod(owned(), false), None, false),
+        ("its Job is gone", pod(owned(), true), None, true),
+        ("another Job has the name", pod(owned(), true), Some(&newer), true),
+        ("it belongs to something else", pod(other, true), None, false),
+        ("it belongs to nobody", pod(json!([]), false), None, true),
+    ] {
+        let action = super::let_go(&pod, job);
+        assert_eq!(action.is_some(), let_go, "{what}");
+        if let Some(Action::Patch { patch, .. }) = action {
+            assert_eq!(patch["metadata"]["finalizers"], json!(["other"]), "{what}");
+        }
+    }
+}

@@ -16,7 +16,7 @@ pub(super) fn new_condition(kind: &str, status: &str, reason: &str, message: &st
     })
 }
 
-fn is_tracked(pod: &Pod) -> bool {
+pub(super) fn is_tracked(pod: &Pod) -> bool {
     pod.metadata.finalizers.iter().any(|finalizer| finalizer == FINALIZER)
 }
 

@@ -35,4 +35,13 @@ impl Desk<'_> {
         }
         self.apply(plan.after).await
     }
+
+    /// Lets a pod go that nobody counts any more, because its Job is gone or let go of it.
+    pub(super) async fn left_pod(self) -> Result<(), Status> {
+        let key = format!("{}/{}", self.work.namespace, self.work.name);
+        let Some(pod) = self.ask(|index| index.pod(&key).cloned()) else { return Ok(()) };
+        let owner = pod.metadata.controller().map(|owner| owner.name.as_str()).unwrap_or_default();
+        let job = self.cluster.find("batch", "jobs", &self.work.namespace, owner);
+        self.apply(job::let_go(&pod, job.as_ref()).into_iter().collect()).await
+    }
 }

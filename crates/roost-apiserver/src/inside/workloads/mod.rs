@@ -52,6 +52,8 @@ pub(crate) enum Controller {
     DaemonSet,
     /// Runs pods to their end.
     Job,
+    /// Lets a pod go whose Job is gone.
+    LeftPod,
     /// Starts Jobs by the clock.
     CronJob,
     /// Says who answers for a Service.
@@ -175,6 +177,7 @@ impl Desk<'_> {
             Controller::StatefulSet => self.stateful_set().await,
             Controller::DaemonSet => self.daemon_set().await,
             Controller::Job => self.job().await,
+            Controller::LeftPod => self.left_pod().await,
             Controller::CronJob => self.cron_job().await,
             Controller::Endpoints => self.endpoints().await,
             Controller::Disruption => self.disruption().await,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use roost_workloads::scheduler::Node;
-use roost_workloads::{Pod, Source};
+use roost_workloads::{Pod, Source, job};
 
 use super::super::metadata::Metadata;
 use super::volumes::claims_of;
@@ -218,6 +218,9 @@ impl Change<'_> {
             if seen(now.as_ref()) != seen(before.as_ref()) {
                 work.extend(claims_of(pod).map(|name| self.work(Controller::Claim, name)));
             }
+        }
+        if now.as_ref().is_some_and(job::may_be_left) {
+            work.push(self.work(Controller::LeftPod, &self.metadata.name));
         }
         if self.may_have_to_leave(now.as_ref(), before.as_ref()) {
             work.push(self.work(Controller::Eviction, &self.metadata.name));
