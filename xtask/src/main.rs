@@ -50,7 +50,7 @@ async fn main() -> ExitCode {
         Task::Components(arguments) => components::run(&arguments).await,
         Task::Hosts(arguments) => hosts::run(&arguments),
         Task::Image(arguments) => tokio::task::block_in_place(|| image::run(&arguments)),
-        Task::Redfish => tokio::task::block_in_place(redfish::run),
+        Task::Redfish => redfish::run().await,
         Task::Workloads(arguments) => workloads::run(&arguments).await,
         Task::WorkloadsPlane(arguments) => workloads::serve(&arguments).await,
         Task::Conformance(arguments) => conformance::run(&arguments).await,

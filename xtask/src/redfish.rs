@@ -1,9 +1,12 @@
-//! `cargo xtask redfish`: our client of management controllers against the emulator of sushy-tools.
+//! `cargo xtask redfish`: our client of management controllers, and BareMetalHosts, against the emulator of sushy-tools.
 
 use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
+
+use roost_pki::Secret;
+use roost_tests::hosted::{self, Emulated, Management};
 
 use crate::task::{self, TaskError};
 
@@ -24,8 +27,9 @@ impl Drop for Running {
     }
 }
 
-/// Installs the emulator, starts it on loopback, and takes its computer through all that is asked of one.
-pub(crate) fn run() -> Result<(), TaskError> {
+/// Installs the emulator, starts it on loopback, and takes its computer through all that is asked of one,
+/// by the client alone and then by a BareMetalHost.
+pub(crate) async fn run() -> Result<(), TaskError> {
     let folder = tempfile::tempdir().map_err(|source| TaskError::File { path: std::env::temp_dir(), source })?;
     let place = |name: &str| folder.path().join(name);
     task::run(task::command("python3").args(["-m", "venv"]).arg(place("venv")))?;
@@ -55,7 +59,12 @@ pub(crate) fn run() -> Result<(), TaskError> {
         task::cargo()
             .args(["run", "--quiet", "--locked", "--package", "roost-redfish", "--example", "journey", "--"])
             .args([address.as_str(), "root", "calvin", image.as_str()]),
-    )
+    )?;
+    println!("a BareMetalHost with that computer");
+    let management = Management::embedded().await.map_err(|error| TaskError::Found(error.to_string()))?;
+    let emulated = Emulated { address, username: "root".to_owned(), password: Secret::new("calvin".to_owned()) };
+    let lived = hosted::run_bare_metal(&management, &emulated, &mut |step| println!("  {step}")).await;
+    lived.map_err(|error| TaskError::Found(error.to_string()))
 }
 
 fn configuration(folder: &Path, port: u16) -> String {

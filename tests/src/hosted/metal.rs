@@ -125,7 +125,8 @@ pub(crate) fn agents(client: &Client, namespace: &str) -> Api<DynamicObject> {
     api(client, GROUP, "Agent", "agents", namespace)
 }
 
-async fn write(client: &Client, plural: &str, document: Value) -> Result<(), HostedError> {
+/// Makes an object, unless it is there.
+pub(super) async fn write(client: &Client, plural: &str, document: Value) -> Result<(), HostedError> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let namespace = text(&document["metadata"]["namespace"]);
     let all = api(client, &text(&document["apiVersion"]), &text(&document["kind"]), plural, &namespace);

@@ -1,5 +1,6 @@
 //! Hosted clusters from creation to removal, on the embedded engine and on a stock kube-apiserver alike.
 
+mod bare_metal;
 mod chaos;
 mod disk;
 mod joins;
@@ -13,6 +14,7 @@ mod replacement;
 mod rollout;
 mod rotation;
 
+pub use bare_metal::{Emulated, run as run_bare_metal};
 pub use chaos::{Outcome, destroy_at_random};
 pub use joins::{Joins, run as join_at_random};
 pub use journey::{Step, run};
