@@ -48,6 +48,8 @@ pub(crate) enum Task {
     Components(Components),
     /// Boots real hosts, lets them join a hosted cluster by `hcp-agent`, cuts their power, and lets them leave; needs root.
     Hosts(Hosts),
+    /// Boots two real hosts whose pods find each other, and cuts one of them off for a while; needs root.
+    Network,
     /// Builds our live image from Debian's packages, and boots it in an emulated machine.
     Image(Image),
     /// Takes the computer of an emulated management controller (sushy-tools) through all that is asked of one.

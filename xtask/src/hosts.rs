@@ -13,6 +13,18 @@ use crate::task::{self, TaskError};
 
 /// Builds both binaries and takes the hosts through everything.
 pub(crate) fn run(arguments: &Hosts) -> Result<(), TaskError> {
+    let journey = journey(arguments.count, arguments.ignition, &arguments.cuts)?;
+    let begin = Instant::now();
+    hosts::run(&journey, &|words| println!("{:>4} s  {words}", begin.elapsed().as_secs()))?;
+    println!(
+        "{} hosts joined, lost their power twice, and left; {} booted with user-data alone and lost their power once",
+        arguments.count, arguments.ignition
+    );
+    Ok(())
+}
+
+/// Looks whether everything is there, and builds both binaries.
+pub(crate) fn journey(hosts: u8, ignited: u8, cuts: &[f64]) -> Result<Journey, TaskError> {
     for program in ["systemd-nspawn", "debootstrap", "dpkg-scanpackages", "nft", "ip", "nsenter", "busybox"] {
         let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
             .any(|directory| directory.join(program).is_file());
@@ -22,7 +34,7 @@ pub(crate) fn run(arguments: &Hosts) -> Result<(), TaskError> {
             )));
         }
     }
-    if arguments.ignition > 0 {
+    if ignited > 0 {
         roost_tests::ignition::available()?;
     }
     let hcp = match std::env::var_os(ours::BINARY_VARIABLE) {
@@ -30,21 +42,14 @@ pub(crate) fn run(arguments: &Hosts) -> Result<(), TaskError> {
         None => build()?,
     };
     let cache = assets::directory().ancestors().nth(2).map(|roost| roost.join("hosts"));
-    let journey = Journey {
+    Ok(Journey {
         agent: agent::build(false)?,
         hcp,
         cache: cache.unwrap_or_else(|| PathBuf::from(".cache/hosts")),
-        hosts: arguments.count,
-        ignited: arguments.ignition,
-        cuts: arguments.cuts.clone(),
-    };
-    let begin = Instant::now();
-    hosts::run(&journey, &|words| println!("{:>4} s  {words}", begin.elapsed().as_secs()))?;
-    println!(
-        "{} hosts joined, lost their power twice, and left; {} booted with user-data alone and lost their power once",
-        arguments.count, arguments.ignition
-    );
-    Ok(())
+        hosts,
+        ignited,
+        cuts: cuts.to_vec(),
+    })
 }
 
 /// Builds the server.

@@ -18,6 +18,7 @@ mod joins;
 mod kube_fetch;
 mod kube_up;
 mod kubectl;
+mod network;
 mod parity;
 mod planes;
 mod redfish;
@@ -49,6 +50,7 @@ async fn main() -> ExitCode {
         Task::Ignition => ignition::run().await,
         Task::Components(arguments) => components::run(&arguments).await,
         Task::Hosts(arguments) => hosts::run(&arguments),
+        Task::Network => network::run(),
         Task::Image(arguments) => tokio::task::block_in_place(|| image::run(&arguments)),
         Task::Redfish => redfish::run().await,
         Task::Workloads(arguments) => workloads::run(&arguments).await,
