@@ -54,6 +54,8 @@ pub(crate) enum Task {
     Image(Image),
     /// Takes the computer of an emulated management controller (sushy-tools) through all that is asked of one.
     Redfish,
+    /// Takes empty machines from power-on to Ready nodes and back: emulated by QEMU, installed from our images.
+    Metal(Metal),
     /// Plays the same scenarios to our controllers and scheduler and to stock's and compares how they end.
     Workloads(Workloads),
     /// Serves clusters on a socket until it is killed.
@@ -186,6 +188,29 @@ pub(crate) struct Image {
     /// Has this coreos-installer read what we embed, and take it out again.
     #[arg(long, value_name = "FILE")]
     pub(crate) coreos_installer: Option<PathBuf>,
+    /// Makes the disk, too, that its hosts are installed with; needs root, debootstrap and extlinux.
+    #[arg(long)]
+    pub(crate) disk: bool,
+}
+
+/// From which the machines of `metal` boot first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MetalWay {
+    /// From the disc that the InfraEnv links to.
+    Iso,
+    /// From the network, by the script that it links to.
+    Ipxe,
+}
+
+/// How machines become nodes.
+#[derive(Debug, Args)]
+pub(crate) struct Metal {
+    /// The ways, separated by commas.
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "iso,ipxe", value_name = "WAY")]
+    pub(crate) ways: Vec<MetalWay>,
+    /// A directory with a live image and a disk that were made already.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) images: Option<PathBuf>,
 }
 
 /// Which plane the conformance tests run on.

@@ -53,7 +53,7 @@ pub(crate) fn journey(hosts: u8, ignited: u8, cuts: &[f64]) -> Result<Journey, T
 }
 
 /// Builds the server.
-fn build() -> Result<PathBuf, TaskError> {
+pub(crate) fn build() -> Result<PathBuf, TaskError> {
     task::run(task::cargo().args(["build", "--package", "hcp", "--locked", "--quiet"]))?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| assets::repository().join("target"), PathBuf::from);

@@ -18,6 +18,7 @@ mod joins;
 mod kube_fetch;
 mod kube_up;
 mod kubectl;
+mod metal;
 mod network;
 mod parity;
 mod planes;
@@ -53,6 +54,7 @@ async fn main() -> ExitCode {
         Task::Network => network::run(),
         Task::Image(arguments) => tokio::task::block_in_place(|| image::run(&arguments)),
         Task::Redfish => redfish::run().await,
+        Task::Metal(arguments) => metal::run(&arguments),
         Task::Workloads(arguments) => workloads::run(&arguments).await,
         Task::WorkloadsPlane(arguments) => workloads::serve(&arguments).await,
         Task::Conformance(arguments) => conformance::run(&arguments).await,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::host::{Host, SHARED_SETTINGS, script};
-use super::plane::{ControlPlane, Network, write};
+use super::plane::{ControlPlane, Network, Supplies, write};
 use super::shell::{output, until};
 use super::{HostsError, ignited};
 use crate::assets;
@@ -72,7 +72,9 @@ pub fn run(journey: &Journey, tell: &(dyn Fn(&str) + Sync)) -> Result<(), HostsE
     let artifacts = work.path().join("artifacts");
     copy(&journey.agent, &artifacts.join("any/amd64/usr/local/bin/hcp-agent"))?;
     copy(&assets::binary("kubelet")?, &artifacts.join("1.36.3/amd64/usr/local/bin/kubelet"))?;
-    let plane = ControlPlane::start(&journey.hcp, work.path(), &artifacts, Network::Other)?;
+    let platform = json!({"type": "None"});
+    let supplies = Supplies { artifacts: &artifacts, images: None, platform, network: Network::Other };
+    let plane = ControlPlane::start(&journey.hcp, work.path(), &supplies)?;
     let admin = shared.join("admin.kubeconfig");
     std::fs::copy(plane.guest_kubeconfig(), &admin).map_err(|source| HostsError::File { path: admin, source })?;
     tell("the hosted cluster answers");

@@ -6,6 +6,8 @@
 mod host;
 mod ignited;
 mod journey;
+mod machine;
+mod metal;
 mod network;
 mod plane;
 mod shell;
@@ -13,6 +15,8 @@ mod shell;
 use std::path::PathBuf;
 
 pub use journey::{Journey, run};
+pub use machine::FirstBoot;
+pub use metal::{MetalJourney, run as run_metal};
 pub use network::run as run_network;
 
 use crate::assets::AssetError;

@@ -16,7 +16,7 @@ use crate::process::Process;
 
 /// The address of the control plane; the script has the same one.
 const ADDRESS: &str = "10.211.0.1";
-const CLUSTER: &str = "demo";
+pub(super) const CLUSTER: &str = "demo";
 /// How long the control plane may need for anything.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -27,6 +27,18 @@ pub(super) enum Network {
     Default,
     /// The pool's own configuration, for pods of one node.
     Other,
+}
+
+/// What the control plane hands out, and to whom.
+pub(super) struct Supplies<'a> {
+    /// The large files of nodes.
+    pub(super) artifacts: &'a Path,
+    /// What discovered hosts boot.
+    pub(super) images: Option<&'a Path>,
+    /// Where the machines of its hosted cluster come from.
+    pub(super) platform: Value,
+    /// Who makes their network.
+    pub(super) network: Network,
 }
 
 /// The control plane. Dropping it ends it.
@@ -41,7 +53,7 @@ pub(super) struct ControlPlane {
 
 impl ControlPlane {
     /// Starts it and waits for its hosted cluster.
-    pub(super) fn start(hcp: &Path, work: &Path, artifacts: &Path, network: Network) -> Result<Self, HostsError> {
+    pub(super) fn start(hcp: &Path, work: &Path, supplies: &Supplies<'_>) -> Result<Self, HostsError> {
         output(&mut script("clean", &[]))?;
         output(&mut script("network", &[]))?;
         let data = work.join("data");
@@ -49,10 +61,13 @@ impl ControlPlane {
         let listen = format!("{ADDRESS}:6443");
         let mut arguments = vec![net.into(), hcp.into(), "up".into(), "--data-dir".into(), data.clone().into()];
         arguments.extend(["--listen", &listen, "--server-name", ADDRESS, "--artifacts"].map(Into::into));
-        arguments.push(artifacts.into());
+        arguments.push(supplies.artifacts.into());
+        if let Some(images) = supplies.images {
+            arguments.extend(["--images".into(), images.into()]);
+        }
         let process = Process::start("hcp", Path::new("nsenter"), arguments, work)?;
         let plane = Self {
-            network,
+            network: supplies.network,
             management: data.join("admin.kubeconfig"),
             guest: work.join("guest.kubeconfig"),
             kubectl: assets::binary("kubectl")?,
@@ -62,7 +77,7 @@ impl ControlPlane {
             plane.kubectl(&plane.management, &["get", "--raw", "/readyz"]).map_err(|error| error.to_string())
         })?;
         until("a hosted cluster that is accepted", PATIENCE, || {
-            plane.apply(&plane.management, &cluster(network)).map_err(|error| error.to_string())
+            plane.apply(&plane.management, &cluster(supplies)).map_err(|error| error.to_string())
         })?;
         let secret = format!("{CLUSTER}-admin-kubeconfig");
         let kubeconfig = until("the kubeconfig of the hosted cluster", PATIENCE, || {
@@ -114,6 +129,23 @@ impl ControlPlane {
         self.kubectl(kubeconfig, &["apply", "-f", &path.to_string_lossy()]).map(drop)
     }
 
+    /// Asks the management plane.
+    pub(super) fn management(&self, arguments: &[&str]) -> Result<String, HostsError> {
+        self.kubectl(&self.management, arguments)
+    }
+
+    /// Runs a command of `hcp` for the management plane.
+    pub(super) fn hcp(&self, hcp: &Path, arguments: &[&str]) -> Result<String, HostsError> {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net=/run/netns/{}", namespace())).arg(hcp).args(arguments);
+        output(command.arg("--kubeconfig").arg(&self.management))
+    }
+
+    /// Applies to the management plane.
+    pub(super) fn apply_to_management(&self, objects: &Value) -> Result<(), HostsError> {
+        self.apply(&self.management, objects)
+    }
+
     /// Applies to the hosted cluster.
     pub(super) fn apply_to_guest(&self, objects: &Value) -> Result<(), HostsError> {
         self.apply(&self.guest, objects)
@@ -158,8 +190,9 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), HostsError> {
     std::fs::write(path, bytes).map_err(|source| HostsError::File { path: path.to_owned(), source })
 }
 
-fn cluster(network: Network) -> Value {
-    let network_type = if network == Network::Default { "OVNKubernetes" } else { "Other" };
+fn cluster(supplies: &Supplies<'_>) -> Value {
+    let platform = &supplies.platform;
+    let network_type = if supplies.network == Network::Default { "OVNKubernetes" } else { "Other" };
     let service = |service: &str| json!({"service": service, "servicePublishingStrategy": {"type": "NodePort", "nodePort": {"address": ADDRESS}}});
     let services = ["APIServer", "Ignition", "Konnectivity", "OAuthServer"].map(service);
     json!({"apiVersion": "v1", "kind": "List", "items": [
@@ -173,7 +206,7 @@ fn cluster(network: Network) -> Value {
                     {"type": "PersistentVolume", "persistentVolume": {"size": "8Gi"}}}},
                 "networking": {"clusterNetwork": [{"cidr": "10.212.0.0/16"}],
                     "serviceNetwork": [{"cidr": "10.213.0.0/16"}], "networkType": network_type},
-                "platform": {"type": "None"},
+                "platform": platform,
                 "pullSecret": {"name": "pull-secret"},
                 "release": {"image": "embedded:v1.36.3"},
                 "services": services,

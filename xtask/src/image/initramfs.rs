@@ -1,7 +1,7 @@
-//! The initramfs: busybox, `hcp-agent` and its libraries, and the modules that any machine may need to be discovered.
+//! The initramfs: busybox, `hcp-agent`, and the modules that any machine may need to be discovered.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use roost_image::{Archive, ArchiveError};
@@ -76,9 +76,6 @@ pub(super) fn write(packages: &Packages, agent: &Path, initrd: &Path) -> Result<
     output(task::command("strip").arg("-o").arg(&stripped).arg(agent))?;
     archive.file("usr/bin/hcp-agent", 0o755, read(&stripped)?.into()).map_err(failed)?;
     let _ = std::fs::remove_file(&stripped);
-    for library in libraries(agent)? {
-        archive.file(&library.to_string_lossy(), 0o755, read(&library)?.into()).map_err(failed)?;
-    }
 
     let root = packages.modules.join("lib/modules").join(&packages.release);
     let modules = modules(packages, &root)?;
@@ -92,12 +89,6 @@ pub(super) fn write(packages: &Packages, agent: &Path, initrd: &Path) -> Result<
     }
     println!("{} modules of Linux {}", modules.len(), packages.release);
     compress(&archive.to_bytes(), initrd)
-}
-
-/// The libraries that a program is linked with, as the dynamic linker finds them.
-fn libraries(program: &Path) -> Result<Vec<PathBuf>, TaskError> {
-    let found = output(task::command("ldd").arg(program))?;
-    Ok(found.split_whitespace().filter(|word| word.starts_with('/')).map(PathBuf::from).collect())
 }
 
 /// The modules that are wanted, and all that they need.

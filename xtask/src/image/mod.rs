@@ -1,6 +1,7 @@
 //! `cargo xtask image`: our own live image for any machine, made of Debian's packages, and booted to see that it lives.
 
 mod boot;
+mod disk;
 mod initramfs;
 mod iso;
 mod oracle;
@@ -12,7 +13,7 @@ use std::time::Instant;
 use roost_tests::assets;
 
 use crate::command_line::Image;
-use crate::task::{self, TaskError};
+use crate::task::TaskError;
 
 /// The volume's name, by which people and programs know the image.
 const LABEL: &str = "roost-live";
@@ -22,6 +23,10 @@ const ARCHITECTURE: &str = "x86_64";
 struct Built {
     /// The image.
     iso: PathBuf,
+    /// The agent in it.
+    agent: PathBuf,
+    /// Where packages are kept.
+    cache: PathBuf,
 }
 
 /// Builds the image, and boots it as often as asked.
@@ -42,6 +47,9 @@ pub(crate) fn run(arguments: &Image) -> Result<(), TaskError> {
     let size = std::fs::metadata(&built.iso).map_or(0, |metadata| metadata.len());
     let seconds = begin.elapsed().as_secs();
     println!("{} ({} MB) in {seconds} s", built.iso.display(), size / 1_000_000);
+    if arguments.disk {
+        disk::write(&built)?;
+    }
     if let Some(program) = &arguments.coreos_installer {
         oracle::check(&built.iso, program)?;
     }
@@ -53,7 +61,8 @@ pub(crate) fn run(arguments: &Image) -> Result<(), TaskError> {
 
 fn build(arguments: &Image) -> Result<Built, TaskError> {
     let cache = assets::directory().ancestors().nth(2).map_or_else(|| PathBuf::from(".cache"), Path::to_owned);
-    let packages = packages::fetch(&cache.join("image"))?;
+    let cache = cache.join("image");
+    let packages = packages::fetch(&cache)?;
     let agent = match &arguments.agent {
         Some(agent) => agent.clone(),
         None => build_agent()?,
@@ -64,20 +73,19 @@ fn build(arguments: &Image) -> Result<Built, TaskError> {
     initramfs::write(&packages, &agent, &initrd)?;
     let iso = output.join(format!("{LABEL}-{ARCHITECTURE}.iso"));
     iso::write(&packages.kernel, &initrd, &iso)?;
-    Ok(Built { iso })
+    Ok(Built { iso, agent, cache })
 }
 
-/// The agent as it is shipped.
+/// The agent as it is shipped: it needs no library, neither of the live image nor of the system on the disk.
 fn build_agent() -> Result<PathBuf, TaskError> {
-    task::run(task::cargo().args(["build", "--release", "--package", "roost-agent", "--locked", "--quiet"]))?;
-    Ok(target().join("release/hcp-agent"))
+    crate::agent::build(true)
 }
 
-fn target() -> PathBuf {
+pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| assets::repository().join("target"), PathBuf::from)
 }
 
-fn needed(program: &str, package: &str) -> Result<(), TaskError> {
+pub(crate) fn needed(program: &str, package: &str) -> Result<(), TaskError> {
     let found = std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default())
         .any(|directory| directory.join(program).is_file());
     if found {

@@ -10,10 +10,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+use serde_json::json;
+
 use super::HostsError;
 use super::host::{Host, SHARED_SETTINGS, script};
 use super::journey::{Journey, PATIENCE, Settings, copy, difference, image, ready_without_taint, settle};
-use super::plane::{ControlPlane, Network, write};
+use super::plane::{ControlPlane, Network, Supplies, write};
 use super::shell::{output, until};
 use crate::assets;
 
@@ -42,7 +44,9 @@ pub fn run(journey: &Journey, tell: &(dyn Fn(&str) + Sync)) -> Result<(), HostsE
     let artifacts = work.join("artifacts");
     copy(&journey.agent, &artifacts.join("any/amd64/usr/local/bin/hcp-agent"))?;
     copy(&assets::binary("kubelet")?, &artifacts.join("1.36.3/amd64/usr/local/bin/kubelet"))?;
-    let plane = ControlPlane::start(&journey.hcp, work, &artifacts, Network::Default)?;
+    let platform = json!({"type": "None"});
+    let supplies = Supplies { artifacts: &artifacts, images: None, platform, network: Network::Default };
+    let plane = ControlPlane::start(&journey.hcp, work, &supplies)?;
     let admin = shared.join("admin.kubeconfig");
     std::fs::copy(plane.guest_kubeconfig(), &admin).map_err(|source| HostsError::File { path: admin, source })?;
     tell("the hosted cluster answers");

@@ -1,0 +1,48 @@
+//! `cargo xtask metal`: empty machines boot what an InfraEnv links to, are installed, are Ready nodes, and are free again.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use roost_tests::hosts::{self, FirstBoot, MetalJourney};
+use roost_tests::ours;
+
+use crate::command_line::{Image, Metal, MetalWay};
+use crate::task::TaskError;
+use crate::{agent, hosts as binaries, image};
+
+/// Builds everything, and takes one machine a way through its life.
+pub(crate) fn run(arguments: &Metal) -> Result<(), TaskError> {
+    for (program, package) in [
+        ("qemu-system-x86_64", "qemu-system-x86 and ipxe-qemu"),
+        ("curl", "curl"),
+        ("ip", "iproute2"),
+        ("nsenter", "util-linux"),
+    ] {
+        image::needed(program, package)?;
+    }
+    let hcp = match std::env::var_os(ours::BINARY_VARIABLE) {
+        Some(binary) => PathBuf::from(binary),
+        None => binaries::build()?,
+    };
+    let agent = agent::build(false)?;
+    let images = match &arguments.images {
+        Some(images) => images.clone(),
+        None => make_images(&agent)?,
+    };
+    for way in &arguments.ways {
+        let first = match way {
+            MetalWay::Iso => FirstBoot::Disc,
+            MetalWay::Ipxe => FirstBoot::Network,
+        };
+        println!("== {way:?}");
+        let begin = Instant::now();
+        let journey = MetalJourney { hcp: hcp.clone(), agent: agent.clone(), images: images.clone(), first };
+        hosts::run_metal(&journey, &mut |words| println!("{:>6.1} s  {words}", begin.elapsed().as_secs_f64()))?;
+    }
+    Ok(())
+}
+
+fn make_images(agent: &Path) -> Result<PathBuf, TaskError> {
+    image::run(&Image { boot: Vec::new(), agent: Some(agent.to_owned()), coreos_installer: None, disk: true })?;
+    Ok(image::target().join("image"))
+}
