@@ -26,6 +26,8 @@ pub enum Source {
     Deployments,
     /// `ReplicaSets`.
     ReplicaSets,
+    /// `ReplicationControllers`.
+    ReplicationControllers,
     /// `StatefulSets`.
     StatefulSets,
     /// `DaemonSets`.
@@ -44,12 +46,13 @@ pub enum Source {
 
 impl Source {
     /// All sources, in their order.
-    pub const ALL: [Source; 12] = [
+    pub const ALL: [Source; 13] = [
         Source::Pods,
         Source::Nodes,
         Source::Namespaces,
         Source::Deployments,
         Source::ReplicaSets,
+        Source::ReplicationControllers,
         Source::StatefulSets,
         Source::DaemonSets,
         Source::Jobs,
@@ -67,6 +70,7 @@ impl Source {
             Source::Namespaces => ("", "namespaces"),
             Source::Deployments => ("apps", "deployments"),
             Source::ReplicaSets => ("apps", "replicasets"),
+            Source::ReplicationControllers => ("", "replicationcontrollers"),
             Source::StatefulSets => ("apps", "statefulsets"),
             Source::DaemonSets => ("apps", "daemonsets"),
             Source::Jobs => ("batch", "jobs"),
@@ -255,6 +259,7 @@ impl Index {
         if let Some(owner) = pod.metadata.controller() {
             let source = match owner.kind.as_str() {
                 "ReplicaSet" => Some(Source::ReplicaSets),
+                "ReplicationController" => Some(Source::ReplicationControllers),
                 "StatefulSet" => Some(Source::StatefulSets),
                 _ => None,
             };

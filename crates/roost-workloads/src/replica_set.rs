@@ -12,6 +12,8 @@ use crate::{Action, Pod, condition, metadata, selector, template, value};
 
 /// Who the events are from.
 pub const COMPONENT: &str = "replicaset-controller";
+/// Who the events about `ReplicationControllers` are from.
+pub const OLDER_COMPONENT: &str = "replication-controller";
 /// The most pods that are made or deleted in one pass.
 const BURST: usize = 500;
 const FAILURE: &str = "ReplicaFailure";
@@ -61,6 +63,26 @@ pub fn claim(
         }
     }
     (claimed, actions)
+}
+
+/// A `ReplicationController` as the `ReplicaSet` that it is but for the way in which it writes its selector.
+pub fn from_older(controller: &Value) -> Value {
+    let mut set = controller.clone();
+    set["spec"]["selector"] = json!({"matchLabels": controller["spec"]["selector"]});
+    set
+}
+
+/// What is to be done about a `ReplicaSet` as it is done about the `ReplicationController` that it stands for.
+pub fn for_older(controller: &Value, actions: Vec<Action>) -> Vec<Action> {
+    let back = |action| match action {
+        Action::UpdateStatus(mut next) => {
+            value::remove(&mut next, &["status", "terminatingReplicas"]);
+            next["spec"]["selector"] = controller["spec"]["selector"].clone();
+            (next != *controller).then_some(Action::UpdateStatus(next))
+        }
+        other => Some(other),
+    };
+    actions.into_iter().filter_map(back).collect()
 }
 
 /// What to make and what to delete. Pods of sibling `ReplicaSets` say which nodes have more than one.

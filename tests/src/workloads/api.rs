@@ -21,6 +21,7 @@ use crate::client::{Call, Client};
 pub(super) const KINDS: &[(&str, &str, &str)] = &[
     ("Deployment", "/apis/apps/v1", "deployments"),
     ("ReplicaSet", "/apis/apps/v1", "replicasets"),
+    ("ReplicationController", "/api/v1", "replicationcontrollers"),
     ("StatefulSet", "/apis/apps/v1", "statefulsets"),
     ("DaemonSet", "/apis/apps/v1", "daemonsets"),
     ("ControllerRevision", "/apis/apps/v1", "controllerrevisions"),

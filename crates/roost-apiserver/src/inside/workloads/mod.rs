@@ -46,6 +46,8 @@ pub(crate) enum Controller {
     Deployment,
     /// Keeps pods in number.
     ReplicaSet,
+    /// Keeps pods in number, as it was done before.
+    ReplicationController,
     /// Keeps pods that have names of their own.
     StatefulSet,
     /// Keeps a pod on every node.
@@ -174,6 +176,7 @@ impl Desk<'_> {
         match self.work.controller {
             Controller::Deployment => self.deployment().await,
             Controller::ReplicaSet => self.replica_set().await,
+            Controller::ReplicationController => self.replication_controller().await,
             Controller::StatefulSet => self.stateful_set().await,
             Controller::DaemonSet => self.daemon_set().await,
             Controller::Job => self.job().await,

@@ -40,6 +40,24 @@ impl Desk<'_> {
         failure.map_or(Ok(()), Err)
     }
 
+    /// Brings a ReplicationController's pods to their number and tells how many there are.
+    pub(super) async fn replication_controller(self) -> Result<(), Status> {
+        let Some(controller) = self.subject(Source::ReplicationControllers) else { return Ok(()) };
+        let set = replica_set::from_older(&controller);
+        let now = Timestamp::now();
+        let pods = self.ask(|index| index.pods_for(&self.work.namespace, metadata_text(&set, "uid")));
+        let plan = replica_set::plan(&set, pods, &[], now);
+        self.apply(plan.claims.clone()).await?;
+        let mut failure = self.create_pods(&set, &plan.template, plan.missing, replica_set::OLDER_COMPONENT).await;
+        if failure.is_none() {
+            failure = self.delete_pods(&set, &plan.surplus, replica_set::OLDER_COMPONENT).await;
+        }
+        let message = failure.as_ref().map(|status| status.message.as_str());
+        let status = replica_set::status(&set, &plan, message, now);
+        self.apply(replica_set::for_older(&controller, status)).await?;
+        failure.map_or(Ok(()), Err)
+    }
+
     /// Makes pods, one at first and twice as many each time, so that what cannot work fails once and not often. Returns
     /// what kept it from making all.
     pub(super) async fn create_pods(
