@@ -184,10 +184,15 @@ async fn try_object(plane: &Plane, object: &Value, namespace: &str) -> Result<()
     if object["kind"] != NAMESPACES.kind {
         object["metadata"]["namespace"] = Value::from(namespace);
     }
-    send(plane, &object, Write::DryRun)
-        .await
-        .map(|_| ())
-        .map_err(|error| CommandError::Invalid(described(&object), error))
+    match send(plane, &object, Write::DryRun).await {
+        Ok(_) => Ok(()),
+        // Somebody made it since it was looked for.
+        Err(error) if error.is_taken() => {
+            let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+            Err(CommandError::Taken { namespace: namespace.to_owned(), name })
+        }
+        Err(error) => Err(CommandError::Invalid(described(&object), error)),
+    }
 }
 
 /// HostedClusters are created, so that two of one name cannot both succeed; all else is applied, except that an

@@ -47,7 +47,7 @@ pub(crate) enum Controller {
     /// Keeps pods in number.
     ReplicaSet,
     /// Keeps pods in number, as it was done before.
-    ReplicationController,
+    Replication,
     /// Keeps pods that have names of their own.
     StatefulSet,
     /// Keeps a pod on every node.
@@ -176,7 +176,7 @@ impl Desk<'_> {
         match self.work.controller {
             Controller::Deployment => self.deployment().await,
             Controller::ReplicaSet => self.replica_set().await,
-            Controller::ReplicationController => self.replication_controller().await,
+            Controller::Replication => self.replication_controller().await,
             Controller::StatefulSet => self.stateful_set().await,
             Controller::DaemonSet => self.daemon_set().await,
             Controller::Job => self.job().await,

@@ -19,7 +19,7 @@ const GRACE_OF_LOST_NODES: Duration = Duration::from_secs(40);
 /// Who cares for pods, and where their selectors are.
 const POD_OWNERS: [(&str, Controller, Source); 5] = [
     ("ReplicaSet", Controller::ReplicaSet, Source::ReplicaSets),
-    ("ReplicationController", Controller::ReplicationController, Source::ReplicationControllers),
+    ("ReplicationController", Controller::Replication, Source::ReplicationControllers),
     ("StatefulSet", Controller::StatefulSet, Source::StatefulSets),
     ("DaemonSet", Controller::DaemonSet, Source::DaemonSets),
     ("Job", Controller::Job, Source::Jobs),
@@ -41,7 +41,7 @@ pub(crate) fn tasks(
         ("", "services") => change.of_service(),
         ("apps", "deployments") => change.of_owner(Controller::Deployment),
         ("apps", "replicasets") => change.of_owned(Controller::ReplicaSet, "Deployment", Controller::Deployment),
-        ("", "replicationcontrollers") => change.of_owner(Controller::ReplicationController),
+        ("", "replicationcontrollers") => change.of_owner(Controller::Replication),
         ("apps", "statefulsets") => change.of_owner(Controller::StatefulSet),
         ("apps", "daemonsets") => change.of_owner(Controller::DaemonSet),
         ("batch", "jobs") => change.of_owned(Controller::Job, "CronJob", Controller::CronJob),

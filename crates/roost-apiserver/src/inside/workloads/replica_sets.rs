@@ -40,7 +40,7 @@ impl Desk<'_> {
         failure.map_or(Ok(()), Err)
     }
 
-    /// Brings a ReplicationController's pods to their number and tells how many there are.
+    /// Brings a `ReplicationController`'s pods to their number and tells how many there are.
     pub(super) async fn replication_controller(self) -> Result<(), Status> {
         let Some(controller) = self.subject(Source::ReplicationControllers) else { return Ok(()) };
         let set = replica_set::from_older(&controller);
