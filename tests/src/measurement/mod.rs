@@ -20,7 +20,7 @@ use serde_json::json;
 use crate::client::{Call, Client, ClientError};
 use crate::plane::{Plane, PlaneError};
 
-pub use disturbance::{Disturbance, Disturbed, beside_a_busy_cluster, beside_hostile_clients, disturb};
+pub use disturbance::{Disturbance, Disturbed, Waits, beside_a_busy_cluster, beside_hostile_clients, disturb};
 pub use hosts::{Hosts, hosts};
 pub use latency::Latency;
 pub use nodes::{Effort as NodesEffort, Nodes, NodesError, nodes};

@@ -54,16 +54,17 @@ fn other(kind: &str, kubeconfig: &Path) -> Command {
 
 fn print(beside: &str, found: &Disturbed) {
     let milliseconds = |duration: Duration| duration.as_secs_f64() * 1e3;
-    for (name, latency) in [("alone", found.alone), (beside, found.beside)] {
-        let (median, slow) = (milliseconds(latency.median), milliseconds(latency.slow));
-        println!("{name:<26} p50 {median:>7.2} ms   p99 {slow:>7.2} ms");
-    }
     let ratio = |beside: Duration, alone: Duration| beside.as_secs_f64() / alone.as_secs_f64().max(f64::EPSILON);
-    println!(
-        "{:<26} p50 {:>7.2} x    p99 {:>7.2} x    wanted: 1.20 x",
-        "ratio",
-        ratio(found.beside.median, found.alone.median),
-        ratio(found.beside.slow, found.alone.slow)
-    );
-    println!("{:<26} {}", "disturbing requests", found.answered);
+    println!("{:<10} {:<26} {:>9} {:>9}", "", "", "p50", "p99");
+    let (one, other) = (&found.alone, &found.beside);
+    let kinds = [("all", one.all, other.all), ("reads", one.reads, other.reads), ("writes", one.writes, other.writes)];
+    for (kind, alone, besides) in kinds {
+        for (name, latency) in [("alone", alone), (beside, besides)] {
+            let (median, slow) = (milliseconds(latency.median), milliseconds(latency.slow));
+            println!("{kind:<10} {name:<26} {median:>6.2} ms {slow:>6.2} ms");
+        }
+        let (median, slow) = (ratio(besides.median, alone.median), ratio(besides.slow, alone.slow));
+        println!("{kind:<10} {:<26} {median:>6.2} x  {slow:>6.2} x   wanted: 1.20 x", "ratio");
+    }
+    println!("{} disturbing requests were answered meanwhile", found.answered);
 }

@@ -35,13 +35,24 @@ pub enum Disturbance {
     Busy,
 }
 
+/// How long the one who behaves had to wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Waits {
+    /// For all answers, three of four of which are to reads.
+    pub all: Latency,
+    /// For what was read.
+    pub reads: Latency,
+    /// For what was written, which is on the disk by then.
+    pub writes: Latency,
+}
+
 /// What was found.
 #[derive(Debug, Clone, Copy)]
 pub struct Disturbed {
-    /// The latency of the one who behaves, alone.
-    pub alone: Latency,
-    /// The same beside the disturbance.
-    pub beside: Latency,
+    /// Alone.
+    pub alone: Waits,
+    /// Beside the disturbance.
+    pub beside: Waits,
     /// How many requests of the disturbance were answered meanwhile.
     pub answered: u64,
 }
@@ -165,7 +176,7 @@ fn start(mut disturb: Command) -> Result<(Child, BufReader<std::process::ChildSt
 }
 
 /// Reads, and writes now and then, at a steady pace.
-async fn behave(client: &Client, period: Duration) -> Result<Latency, ClientError> {
+async fn behave(client: &Client, period: Duration) -> Result<Waits, ClientError> {
     let mut timer = tokio::time::interval(Duration::from_secs(1) / REQUESTS_PER_SECOND);
     let start = Instant::now();
     let mut durations = Vec::new();
@@ -180,5 +191,10 @@ async fn behave(client: &Client, period: Duration) -> Result<Latency, ClientErro
         client.send(call).await?;
         durations.push(begin.elapsed());
     }
-    Ok(Latency::of(durations))
+    let every_fourth = |is_write: bool| {
+        let numbered = durations.iter().enumerate().filter(|(number, _)| (number % 4 == 0) == is_write);
+        Latency::of(numbered.map(|(_, duration)| *duration).collect())
+    };
+    let (reads, writes) = (every_fourth(false), every_fourth(true));
+    Ok(Waits { all: Latency::of(durations), reads, writes })
 }
