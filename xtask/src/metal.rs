@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Metal) -> Result<(), TaskError> {
     };
     let agent = agent::build(false)?;
     let images = match &arguments.images {
-        Some(images) => images.clone(),
+        Some(images) => images.canonicalize().map_err(|source| TaskError::File { path: images.clone(), source })?,
         None => make_images(&agent)?,
     };
     for way in &arguments.ways {
