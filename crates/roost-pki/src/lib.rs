@@ -23,7 +23,7 @@ pub mod subject;
 pub use authority::{BACKDATE, CertificateAuthority, Issued, Validity};
 pub use bundle::CertificateBundle;
 pub use certificate::Certificate;
-pub use handshake::AnyClientCertificate;
+pub use handshake::{AnyClientCertificate, AnyServerCertificate};
 pub use identity::ClientIdentity;
 pub use jwk::{key_set, openid_configuration};
 pub use key::{PrivateKey, SignatureAlgorithm};

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
+use roost_pki::AnyServerCertificate;
 use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
-use super::trust::TrustedServer;
 use crate::identity::Identity;
 
 /// Who the server is to a kubelet, which asks the server back what that one may do.
@@ -70,7 +70,7 @@ impl Kept {
         // One that was given is renewed by whoever gave it, with the rest of the identity.
         let renewed_at = if identity.kubelet_client.is_some() { Timestamp::MAX } else { now + LIFETIME / 2 };
         let verified = builder()?.with_root_certificates(roots).with_client_auth_cert(chain.clone(), key());
-        let anyone = Arc::new(TrustedServer::anyone(Arc::clone(&provider)));
+        let anyone = Arc::new(AnyServerCertificate::new(Arc::clone(&provider)));
         let unverified =
             builder()?.dangerous().with_custom_certificate_verifier(anyone).with_client_auth_cert(chain, key());
         let finish = |config: Result<ClientConfig, rustls::Error>| {

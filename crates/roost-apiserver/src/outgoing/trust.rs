@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use parking_lot::Mutex;
-use roost_pki::Certificate;
+use roost_pki::{AnyServerCertificate, Certificate};
 use rustls::client::WebPkiServerVerifier;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::server::ParsedCertificate;
@@ -44,7 +44,7 @@ pub(super) fn client_config(authorities: &str) -> Result<Arc<ClientConfig>, Stri
 pub(crate) fn unverified() -> Result<Arc<ClientConfig>, String> {
     static CONFIG: LazyLock<Result<Arc<ClientConfig>, String>> = LazyLock::new(|| {
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let anyone = Arc::new(TrustedServer::anyone(Arc::clone(&provider)));
+        let anyone = Arc::new(AnyServerCertificate::new(Arc::clone(&provider)));
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
         let builder = builder.map_err(|error| error.to_string())?;
         let mut config = builder.dangerous().with_custom_certificate_verifier(anyone).with_no_client_auth();
@@ -81,9 +81,7 @@ fn build(authorities: &str) -> Result<ClientConfig, String> {
 /// Verifies as usual, and also accepts a server that shows a listed certificate itself: Go does, though the
 /// certificate may be one of an authority, and many webhooks rely on that.
 #[derive(Debug)]
-pub(super) struct TrustedServer {
-    /// Whether whoever answers is believed to be the right one.
-    anyone: bool,
+struct TrustedServer {
     usual: Option<Arc<WebPkiServerVerifier>>,
     listed: Vec<CertificateDer<'static>>,
     provider: Arc<rustls::crypto::CryptoProvider>,
@@ -101,12 +99,7 @@ impl TrustedServer {
             let builder = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
             Some(builder.build().map_err(|error| error.to_string())?)
         };
-        Ok(Self { anyone: false, usual, listed, provider })
-    }
-
-    /// Believes whoever answers.
-    pub(super) fn anyone(provider: Arc<rustls::crypto::CryptoProvider>) -> Self {
-        Self { anyone: true, usual: None, listed: Vec::new(), provider }
+        Ok(Self { usual, listed, provider })
     }
 }
 
@@ -119,9 +112,6 @@ impl ServerCertVerifier for TrustedServer {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        if self.anyone {
-            return Ok(ServerCertVerified::assertion());
-        }
         let listed = self.listed.iter().any(|certificate| certificate.as_ref() == end_entity.as_ref());
         if let (true, Ok(certificate)) = (listed, Certificate::from_der(end_entity)) {
             rustls::client::verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use jiff::{SignedDuration, Timestamp};
 use roost_api::agent_install::{HostStage, HostState};
 use roost_api::metal3::names::key;
+use roost_host::state::is_beyond_reboot;
 use roost_pki::Secret;
 use roost_redfish::{Address, Credentials, Media, NextBoot, Verification, Wanted};
 use serde_json::Value;
@@ -175,18 +176,9 @@ impl Observed {
 
 /// Whether a host starts, or is about to start, from its disk.
 fn boots_disk(state: &HostState, stage: Option<&HostStage>) -> bool {
-    let is_past = matches!(
-        stage,
-        Some(
-            HostStage::Rebooting
-                | HostStage::WaitingForIgnition
-                | HostStage::Configuring
-                | HostStage::Joined
-                | HostStage::Done
-        )
-    );
     matches!(state, HostState::Installed | HostState::AddedToExistingCluster)
-        || (is_past && matches!(state, HostState::InstallingInProgress | HostState::InstallingPendingUserAction))
+        || (is_beyond_reboot(stage)
+            && matches!(state, HostState::InstallingInProgress | HostState::InstallingPendingUserAction))
 }
 
 #[cfg(test)]

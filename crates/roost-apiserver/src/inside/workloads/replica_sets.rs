@@ -16,7 +16,6 @@ impl Desk<'_> {
     /// Brings a ReplicaSet's pods to their number and tells how many there are.
     pub(super) async fn replica_set(self) -> Result<(), Status> {
         let Some(set) = self.subject(Source::ReplicaSets) else { return Ok(()) };
-        let now = Timestamp::now();
         let (namespace, uid) = (&self.work.namespace, metadata_text(&set, "uid"));
         let (pods, siblings) = self.ask(|index| {
             let owner = roost_workloads::metadata::Metadata::read(&set).controller().map(|owner| owner.uid.clone());
@@ -29,32 +28,36 @@ impl Desk<'_> {
                 .collect();
             (index.pods_for(namespace, uid), siblings)
         });
-        let plan = replica_set::plan(&set, pods, &siblings, now);
-        self.apply(plan.claims.clone()).await?;
-        let mut failure = self.create_pods(&set, &plan.template, plan.missing, replica_set::COMPONENT).await;
-        if failure.is_none() {
-            failure = self.delete_pods(&set, &plan.surplus, replica_set::COMPONENT).await;
-        }
-        let message = failure.as_ref().map(|status| status.message.as_str());
-        self.apply(replica_set::status(&set, &plan, message, now)).await?;
-        failure.map_or(Ok(()), Err)
+        self.replicate(&set, pods, &siblings, replica_set::COMPONENT, |actions| actions).await
     }
 
     /// Brings a `ReplicationController`'s pods to their number and tells how many there are.
     pub(super) async fn replication_controller(self) -> Result<(), Status> {
         let Some(controller) = self.subject(Source::ReplicationControllers) else { return Ok(()) };
         let set = replica_set::from_older(&controller);
-        let now = Timestamp::now();
         let pods = self.ask(|index| index.pods_for(&self.work.namespace, metadata_text(&set, "uid")));
-        let plan = replica_set::plan(&set, pods, &[], now);
+        let as_written = |actions| replica_set::for_older(&controller, actions);
+        self.replicate(&set, pods, &[], replica_set::OLDER_COMPONENT, as_written).await
+    }
+
+    /// Makes or deletes pods; `as_written` brings what follows for the status into the form of the object that is there.
+    async fn replicate(
+        self,
+        set: &Value,
+        pods: Vec<Arc<Pod>>,
+        siblings: &[Arc<Pod>],
+        component: &'static str,
+        as_written: impl FnOnce(Vec<Action>) -> Vec<Action>,
+    ) -> Result<(), Status> {
+        let now = Timestamp::now();
+        let plan = replica_set::plan(set, pods, siblings, now);
         self.apply(plan.claims.clone()).await?;
-        let mut failure = self.create_pods(&set, &plan.template, plan.missing, replica_set::OLDER_COMPONENT).await;
+        let mut failure = self.create_pods(set, &plan.template, plan.missing, component).await;
         if failure.is_none() {
-            failure = self.delete_pods(&set, &plan.surplus, replica_set::OLDER_COMPONENT).await;
+            failure = self.delete_pods(set, &plan.surplus, component).await;
         }
         let message = failure.as_ref().map(|status| status.message.as_str());
-        let status = replica_set::status(&set, &plan, message, now);
-        self.apply(replica_set::for_older(&controller, status)).await?;
+        self.apply(as_written(replica_set::status(set, &plan, message, now))).await?;
         failure.map_or(Ok(()), Err)
     }
 
