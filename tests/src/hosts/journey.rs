@@ -126,9 +126,9 @@ fn one_host(
         host.power_on()?;
     }
     until(&format!("{} as a node", host.name), PATIENCE, || {
-        let text = plane.guest(&["get", "node", &host.name, "-o", "json"]).map_err(|error| error.to_string())?;
-        ready_without_taint(&serde_json::from_str(&text).map_err(|error| error.to_string())?)
-            .map_err(|reason| format!("{reason}; the agent's last words: {}", last_line(&log)))
+        let seen = plane.guest(&["get", "node", &host.name, "-o", "json"]).map_err(|error| error.to_string());
+        seen.and_then(|text| ready_without_taint(&serde_json::from_str(&text).map_err(|error| error.to_string())?))
+            .map_err(|reason| format!("{reason}; the agent's last words: {}", last_words(&host, &log)))
     })?;
     let _ = joining.wait();
     say(&format!("Ready without a taint {} s after the join began", begin.elapsed().as_secs()));
@@ -190,6 +190,12 @@ pub(super) fn settle(host: &Host) -> Result<(), HostsError> {
 pub(super) fn last_line(log: &Path) -> String {
     let text = std::fs::read_to_string(log).unwrap_or_default();
     text.lines().last().unwrap_or("nothing was said").to_owned()
+}
+
+/// What the agent said last: to who called it, and, after a power cut, to the host's journal.
+fn last_words(host: &Host, log: &Path) -> String {
+    let resumed = host.run(&["journalctl", "--unit", "hcp-agent-resume.service", "--lines", "5", "--output", "cat"]);
+    format!("{}; after the power cut: {}", last_line(log), resumed.unwrap_or_default().trim())
 }
 
 pub(super) fn ready_without_taint(node: &Value) -> Result<(), String> {
