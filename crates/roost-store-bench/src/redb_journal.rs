@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use redb::{Database, ReadableDatabase as _, ReadableTable as _, TableDefinition};
-use roost_store::journal::{Batch, Completion, Journal, Record, Replay, Snapshot};
+use roost_store::journal::{Batch, Completion, Journal, Record, Replay, Snapshot, SyncWork};
 use roost_store::{OpenError, Revision, StorageError};
 
 use crate::record::{decode, encode};
@@ -55,8 +55,8 @@ impl Journal for RedbJournal {
         self.read(replay).map_err(|error| OpenError::Remote(error.to_string()))
     }
 
-    fn append(&mut self, batch: Batch<'_>) -> Result<(), StorageError> {
-        self.write(batch).map_err(|error| StorageError::new(error.to_string()))
+    fn append(&mut self, batch: Batch<'_>) -> Result<Option<SyncWork>, StorageError> {
+        self.write(batch).map(|()| None).map_err(|error| StorageError::new(error.to_string()))
     }
 
     fn worth_compacting(&self, _mark: Revision) -> bool {

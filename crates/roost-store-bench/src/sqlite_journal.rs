@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use roost_store::journal::{Batch, Completion, Journal, Record, Replay, Snapshot};
+use roost_store::journal::{Batch, Completion, Journal, Record, Replay, Snapshot, SyncWork};
 use roost_store::{OpenError, Revision, StorageError};
 use rusqlite::Connection;
 
@@ -52,8 +52,8 @@ impl Journal for SqliteJournal {
         self.read(replay).map_err(|error| OpenError::Remote(error.to_string()))
     }
 
-    fn append(&mut self, batch: Batch<'_>) -> Result<(), StorageError> {
-        self.write(batch).map_err(|error| StorageError::new(error.to_string()))
+    fn append(&mut self, batch: Batch<'_>) -> Result<Option<SyncWork>, StorageError> {
+        self.write(batch).map(|()| None).map_err(|error| StorageError::new(error.to_string()))
     }
 
     fn worth_compacting(&self, _mark: Revision) -> bool {

@@ -56,11 +56,15 @@ impl Write {
     }
 
     /// Refuses what no journal could keep.
-    pub(crate) fn check_sizes(writes: &[Self]) -> Result<(), StorageError> {
+    pub(crate) fn check(writes: &[Self]) -> Result<(), StorageError> {
         let mut bytes = 0;
+        let tenant = writes.first().map(|write| write.collection.tenant());
         for write in writes {
             if write.name.len().max(write.collection.as_str().len()) > NAME_MAX_BYTES {
                 return Err(StorageError::new(format!("a name is longer than {NAME_MAX_BYTES} bytes")));
+            }
+            if Some(write.collection.tenant()) != tenant {
+                return Err(StorageError::new("a commit is of one tenant"));
             }
             bytes += write.size();
         }

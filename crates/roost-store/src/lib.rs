@@ -1,9 +1,10 @@
-//! The revisioned log that every object lives in: one writer, dense revisions, an index of the newest state, and
+//! The revisioned log that every object lives in: one order of writing, dense revisions, an index of the newest state, and
 //! cursors on retained history. It knows bytes and names; it does not know Kubernetes.
 
 mod collection;
 mod commit;
 mod cursor;
+mod desk;
 mod engine;
 mod event;
 mod index;

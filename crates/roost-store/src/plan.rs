@@ -12,6 +12,8 @@ use crate::{Collection, CommitError, Entry, Event, Expect, Operation, Revision, 
 /// A batch in the making.
 pub(crate) struct Plan<'a> {
     state: &'a State,
+    /// The last revision that was given out before; what lies between the state's and this is in flight, and of other tenants.
+    after: Revision,
     events: Vec<Arc<Event>>,
     /// Which event of the batch last touched an object.
     touched: HashMap<(Collection, Arc<str>), usize>,
@@ -20,8 +22,8 @@ pub(crate) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    pub(crate) fn new(state: &'a State) -> Self {
-        Self { state, events: Vec::new(), touched: HashMap::new(), touched_before: Vec::new() }
+    pub(crate) fn new(state: &'a State, after: Revision) -> Self {
+        Self { state, after, events: Vec::new(), touched: HashMap::new(), touched_before: Vec::new() }
     }
 
     /// Adds one commit, all of it or nothing, and returns its last revision.
@@ -36,13 +38,21 @@ impl<'a> Plan<'a> {
         Ok(self.revision())
     }
 
+    /// Adds the end of a tenant, if it holds anything. Nothing else in the batch is of that tenant.
+    pub(crate) fn drop_tenant(&mut self, tenant: &str) {
+        if self.state.holds_tenant(tenant) {
+            self.events.push(Arc::new(Event::tenant_dropped(self.revision() + 1, tenant)));
+            self.touched_before.push(None);
+        }
+    }
+
     /// The changes in the order of their revisions.
     pub(crate) fn into_events(self) -> Vec<Arc<Event>> {
         self.events
     }
 
     fn revision(&self) -> Revision {
-        self.state.revision + self.events.len() as u64
+        self.after + self.events.len() as u64
     }
 
     fn add_write(&mut self, write: Write) -> Result<(), Option<Entry>> {

@@ -2,17 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 use tokio::sync::oneshot;
 
+use crate::desk::{Desk, Item, Order, Reply};
 use crate::engine::Engine;
 use crate::journal::file::{FileJournal, FileOptions};
 use crate::journal::{Journal, OpenError, Replay};
 use crate::plan::Plan;
 use crate::state::State;
-use crate::writer::{Request, Writer};
+use crate::writer;
 use crate::{
     Collection, CollectionState, CommitError, Compacted, Cursor, Entry, Event, ListError, ListQuery, Options, Page,
     Revision, Size, StorageError, Write,
@@ -23,21 +23,23 @@ use crate::{
 enum Commits {
     /// On the caller's thread, because nothing has to be waited for.
     Inline,
-    /// By the writer's thread.
-    Queued(Arc<WriterThread>),
+    /// By the writer's threads.
+    Queued(Arc<WriterThreads>),
 }
 
-/// Ends the writer's thread when the last handle goes, and waits for it, so that the journal can be opened again.
-struct WriterThread {
-    requests: Sender<Request>,
-    thread: Option<JoinHandle<()>>,
+/// Ends the writer's threads when the last handle goes, and waits for them, so that the journal can be opened again.
+struct WriterThreads {
+    desk: Arc<Desk>,
+    threads: Vec<JoinHandle<()>>,
 }
 
-impl Drop for WriterThread {
+impl Drop for WriterThreads {
     fn drop(&mut self) {
-        let _ = self.requests.send(Request::Close { closed: None });
-        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
-            tracing::error!("the writer of the store panicked");
+        self.desk.close(None);
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a writer of the store panicked");
+            }
         }
     }
 }
@@ -66,10 +68,10 @@ impl Store {
         let mut replay = Replay::new(&options);
         journal.load(&mut replay)?;
         let engine = Arc::new(Engine::new(replay.into_state(), options));
-        let started = Writer::start(Arc::clone(&engine), Box::new(journal));
-        let (requests, thread) = started.map_err(OpenError::io("start the writer's thread for", "the store"))?;
-        let thread = WriterThread { requests, thread: Some(thread) };
-        Ok(Self { engine, commits: Commits::Queued(Arc::new(thread)) })
+        let desk = Arc::new(Desk::default());
+        let started = writer::start(Arc::clone(&engine), Arc::clone(&desk), Box::new(journal));
+        let threads = started.map_err(OpenError::io("start the writer's threads for", "the store"))?;
+        Ok(Self { engine, commits: Commits::Queued(Arc::new(WriterThreads { desk, threads })) })
     }
 
     /// The newest revision. It is durable, as everything that readers see.
@@ -92,20 +94,23 @@ impl Store {
         self.engine.state.read().collection_state(collection)
     }
 
-    /// Applies all writes or none. They get consecutive revisions, of which the last is returned, after they are durable.
+    /// Applies all writes, which are of one tenant, or none. They get consecutive revisions, of which the last is returned, after they are durable.
     ///
     /// A caller that stops waiting does not stop the commit.
     pub async fn commit(&self, writes: Vec<Write>) -> Result<Revision, CommitError> {
-        Write::check_sizes(&writes).map_err(CommitError::Storage)?;
+        Write::check(&writes).map_err(CommitError::Storage)?;
         match &self.commits {
-            Commits::Queued(writer) => writer.ask(|reply| Request::Commit { writes, reply }).await,
+            Commits::Queued(writer) => {
+                let tenant = writes.first().map_or_else(String::new, |write| write.collection.tenant().into());
+                ask(|reply| writer.desk.push(&tenant, Item::Commit { writes, reply })).await
+            }
             Commits::Inline => self.commit_inline(writes),
         }
     }
 
     fn commit_inline(&self, writes: Vec<Write>) -> Result<Revision, CommitError> {
         let mut state = self.engine.state.write();
-        let mut plan = Plan::new(&state);
+        let mut plan = Plan::new(&state, state.revision);
         let revision = plan.add(writes)?;
         let events = plan.into_events();
         let removed = self.engine.publish(&mut state, &events);
@@ -138,10 +143,7 @@ impl Store {
     /// Removes everything of a tenant at one revision. A tenant that holds nothing is fine.
     pub async fn drop_tenant(&self, tenant: &str) -> Result<(), CommitError> {
         match &self.commits {
-            Commits::Queued(writer) => {
-                let tenant = tenant.to_string();
-                writer.ask(|reply| Request::DropTenant { tenant, reply }).await
-            }
+            Commits::Queued(writer) => ask(|reply| writer.desk.push(tenant, Item::Drop { reply })).await,
             Commits::Inline => {
                 let mut state = self.engine.state.write();
                 if state.holds_tenant(tenant) {
@@ -160,7 +162,7 @@ impl Store {
     /// compacted too before this returns. A store does all this by itself as its options say.
     pub async fn compact(&self, before: Revision) -> Result<(), CommitError> {
         match &self.commits {
-            Commits::Queued(writer) => writer.ask(|reply| Request::Compact { before, reply }).await,
+            Commits::Queued(writer) => ask(|reply| writer.desk.order(Order::Compact { before, reply })).await,
             Commits::Inline => {
                 self.engine.trim_to(before);
                 Ok(())
@@ -184,20 +186,15 @@ impl Store {
     pub async fn close(&self) {
         if let Commits::Queued(writer) = &self.commits {
             let (closed, wait) = oneshot::channel();
-            if writer.requests.send(Request::Close { closed: Some(closed) }).is_ok() {
-                let _ = wait.await;
-            }
+            writer.desk.close(Some(closed));
+            let _ = wait.await;
         }
     }
 }
 
-impl WriterThread {
-    async fn ask<T>(
-        &self,
-        request: impl FnOnce(oneshot::Sender<Result<T, CommitError>>) -> Request,
-    ) -> Result<T, CommitError> {
-        let (reply, answer) = oneshot::channel();
-        self.requests.send(request(reply)).map_err(|_| CommitError::Closed)?;
-        answer.await.unwrap_or(Err(CommitError::Closed))
-    }
+/// Leaves a request and waits for its answer.
+async fn ask<T>(leave: impl FnOnce(Reply<T>) -> Result<(), CommitError>) -> Result<T, CommitError> {
+    let (reply, answer) = oneshot::channel();
+    leave(reply)?;
+    answer.await.unwrap_or(Err(CommitError::Closed))
 }

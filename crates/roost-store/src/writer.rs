@@ -1,40 +1,28 @@
-//! Owns the one thread that changes a durable store: it takes what is queued, decides, makes it durable with one sync,
-//! publishes it, and only then answers.
+//! Owns the threads that change a durable store. One of them at a time has the pen: it takes what waits, decides, writes
+//! it down and passes the pen on. Then it makes what it wrote durable, publishes it in its turn, and only then answers.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tokio::sync::oneshot;
+use parking_lot::Mutex;
 
+use crate::desk::{Desk, Item, Load, Order, Reply, Task};
 use crate::engine::Engine;
-use crate::journal::{Batch, Journal, unix_milliseconds};
+use crate::journal::{Batch, Journal, SyncWork, unix_milliseconds};
 use crate::plan::Plan;
-use crate::{CommitError, Event, Revision, StorageError, Write};
+use crate::{CommitError, Event, Revision, StorageError};
 
-/// Half of the time that a sync takes, but at most half of this, is waited for a batch to become as large as the last one.
-const GATHER_MAX: Duration = Duration::from_micros(500);
-
-/// How often an idle store looks whether history has become too old.
-const IDLE_INTERVAL: Duration = Duration::from_secs(30);
+/// How many flights there are at most. One is enough for one tenant, however busy it is; the others are there so that
+/// nobody else waits for it.
+const CLERKS: usize = 4;
 
 /// A compaction that failed, most likely for want of space, is not tried again sooner.
 const COMPACTION_RETRY: Duration = Duration::from_mins(1);
 
-type Reply<T> = oneshot::Sender<Result<T, CommitError>>;
-
-pub(crate) enum Request {
-    Commit { writes: Vec<Write>, reply: Reply<Revision> },
-    DropTenant { tenant: String, reply: Reply<()> },
-    Compact { before: Revision, reply: Reply<()> },
-    Compacted(Result<(), StorageError>),
-    Close { closed: Option<oneshot::Sender<()>> },
-}
-
 /// Says that a compaction ended, even when it never came to run.
 struct CompactionNotice {
-    requests: Sender<Request>,
+    desk: Arc<Desk>,
     result: Option<Result<(), StorageError>>,
 }
 
@@ -47,20 +35,17 @@ impl CompactionNotice {
 impl Drop for CompactionNotice {
     fn drop(&mut self) {
         let result = self.result.take().unwrap_or_else(|| Err(StorageError::new("the compaction did not run")));
-        // A writer that has gone has no use for it.
-        let _ = self.requests.send(Request::Compacted(result));
+        // A store that has ended has no use for it.
+        let _ = self.desk.order(Order::Compacted(result));
     }
 }
 
-/// The state of the writer's thread.
-pub(crate) struct Writer {
-    engine: Arc<Engine>,
+/// What only one thread at a time may touch.
+struct Pen {
     journal: Box<dyn Journal>,
-    requests: Sender<Request>,
-    /// How many commits the last batch had.
-    last_batch: usize,
-    /// How long the journal takes for a batch, smoothed.
-    sync_time: Duration,
+    /// The last revision that was given out.
+    given: Revision,
+    idle_work: bool,
     compacting: bool,
     compaction_not_before: Instant,
     /// Whoever waits for the running compaction.
@@ -69,190 +54,248 @@ pub(crate) struct Writer {
     waiting_next: Vec<Reply<()>>,
 }
 
-impl Writer {
-    /// Starts the thread; the sender is the way to it.
-    pub(crate) fn start(
-        engine: Arc<Engine>,
-        journal: Box<dyn Journal>,
-    ) -> std::io::Result<(Sender<Request>, std::thread::JoinHandle<()>)> {
-        let (requests, queue) = channel();
-        engine.set_stored_bytes(journal.stored_bytes());
-        let writer = Self {
-            engine,
-            journal,
-            requests: requests.clone(),
-            last_batch: 0,
-            sync_time: Duration::ZERO,
-            compacting: false,
-            compaction_not_before: Instant::now(),
-            waiting: Vec::new(),
-            waiting_next: Vec::new(),
-        };
-        let thread = std::thread::Builder::new().name("store-writer".into()).spawn(move || writer.run(&queue))?;
-        Ok((requests, thread))
+/// How somebody is answered when a flight has landed.
+enum Answer {
+    Commit(Reply<Revision>, Result<Revision, CommitError>),
+    Drop(Reply<()>),
+}
+
+impl Answer {
+    fn send(self, failure: Option<&StorageError>) {
+        // Even a conflict may have been with a write of this flight, which now never was.
+        match (self, failure.cloned().map(CommitError::Storage)) {
+            (Self::Commit(reply, answer), None) => drop(reply.send(answer)),
+            (Self::Commit(reply, _), Some(failure)) => drop(reply.send(Err(failure))),
+            (Self::Drop(reply), failure) => drop(reply.send(failure.map_or(Ok(()), Err))),
+        }
+    }
+}
+
+/// What was decided together, and becomes durable together.
+struct Flight {
+    /// With how many each takes part.
+    tenants: Vec<(Box<str>, usize)>,
+    events: Vec<Arc<Event>>,
+    answers: Vec<Answer>,
+}
+
+impl Flight {
+    fn tenants(&self) -> impl Iterator<Item = (&str, usize)> {
+        self.tenants.iter().map(|(tenant, count)| (&**tenant, *count))
     }
 
-    fn run(mut self, queue: &Receiver<Request>) {
-        let mut requests = VecDeque::new();
-        let mut idle_work = true;
+    fn answer(self, failure: Option<&StorageError>) {
+        for answer in self.answers {
+            answer.send(failure);
+        }
+    }
+}
+
+/// What the threads share.
+struct Writer {
+    engine: Arc<Engine>,
+    desk: Arc<Desk>,
+    /// None after the end.
+    pen: Mutex<Option<Pen>>,
+}
+
+/// One thread's part; the store ends with the first that panics, instead of waiting for it for ever.
+struct Clerk(Arc<Writer>);
+
+impl Drop for Clerk {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.desk.give_up();
+        }
+    }
+}
+
+/// Starts the threads, which end when the desk is closed.
+pub(crate) fn start(
+    engine: Arc<Engine>,
+    desk: Arc<Desk>,
+    journal: Box<dyn Journal>,
+) -> std::io::Result<Vec<JoinHandle<()>>> {
+    engine.set_stored_bytes(journal.stored_bytes());
+    let pen = Pen {
+        journal,
+        given: engine.state.read().revision,
+        idle_work: true,
+        compacting: false,
+        compaction_not_before: Instant::now(),
+        waiting: Vec::new(),
+        waiting_next: Vec::new(),
+    };
+    let writer = Arc::new(Writer { engine, desk, pen: Mutex::new(Some(pen)) });
+    (0..CLERKS)
+        .map(|_| {
+            let clerk = Clerk(Arc::clone(&writer));
+            std::thread::Builder::new().name("store-writer".into()).spawn(move || while clerk.0.turn() {})
+        })
+        .collect()
+}
+
+impl Writer {
+    /// Takes the pen until something is written, and brings that home. False after the end.
+    fn turn(&self) -> bool {
+        let mut place = self.pen.lock();
         loop {
-            let Some(request) = wait(queue, idle_work) else {
-                idle_work = self.engine.trim();
-                self.compact_if_worth();
-                continue;
-            };
-            idle_work = true;
-            requests.push_back(request);
-            requests.extend(queue.try_iter());
-            self.gather(queue, &mut requests);
-            while let Some(request) = requests.pop_front() {
-                match request {
-                    Request::Commit { writes, reply } => self.commit(writes, reply, &mut requests),
-                    Request::DropTenant { tenant, reply } => self.drop_tenant(&tenant, reply),
-                    Request::Compact { before, reply } => self.compact(before, reply),
-                    Request::Compacted(result) => self.compacted(&result),
-                    Request::Close { closed } => return self.close(closed),
+            let Some(pen) = place.as_mut() else { return false };
+            self.compact_if_worth(pen);
+            if pen.journal.must_settle() {
+                self.desk.settle();
+            }
+            match self.desk.next(pen.journal.batch_bytes(), pen.idle_work) {
+                Task::Write(load) => {
+                    pen.idle_work = true;
+                    let flight = self.decide(pen, load);
+                    if let Some((flight, sync)) = self.write_down(pen, flight) {
+                        let number = self.desk.launch();
+                        drop(place);
+                        self.bring_home(number, flight, sync);
+                        return true;
+                    }
+                }
+                Task::Obey(Order::Compact { before, reply }) => self.compact(pen, before, reply),
+                Task::Obey(Order::Compacted(result)) => self.compacted(pen, &result),
+                Task::TakeBack(revision) => {
+                    pen.journal.take_back(revision);
+                    pen.given = revision - 1;
+                }
+                Task::Idle => pen.idle_work = self.engine.trim(),
+                Task::Close(closers) => {
+                    pen.journal.close();
+                    // Whoever is told that the store is closed may open it again at once, so the journal's lock goes first.
+                    *place = None;
+                    for closer in closers {
+                        let _ = closer.send(());
+                    }
+                    return false;
                 }
             }
         }
     }
 
-    /// Waits a moment for those who were in the last batch: they were just answered, and most come back at once. Without
-    /// this they fall apart into groups that take turns, and each waits for the syncs of the others.
-    fn gather(&self, queue: &Receiver<Request>, requests: &mut VecDeque<Request>) {
-        let deadline = Instant::now() + self.sync_time.min(GATHER_MAX) / 2;
-        while requests.len() < self.last_batch {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let Ok(request) = queue.recv_timeout(left) else { return };
-            requests.push_back(request);
-            requests.extend(queue.try_iter());
+    fn decide(&self, pen: &Pen, load: Load) -> Flight {
+        let state = self.engine.state.read();
+        let mut plan = Plan::new(&state, pen.given);
+        let mut flight = Flight { tenants: Vec::new(), events: Vec::new(), answers: Vec::new() };
+        for (tenant, items) in load {
+            let count = items.len();
+            for item in items {
+                flight.answers.push(match item {
+                    Item::Commit { writes, reply } => Answer::Commit(reply, plan.add(writes)),
+                    Item::Drop { reply } => {
+                        plan.drop_tenant(&tenant);
+                        Answer::Drop(reply)
+                    }
+                });
+            }
+            flight.tenants.push((tenant, count));
+        }
+        flight.events = plan.into_events();
+        flight
+    }
+
+    /// Gives a flight to the journal. One that changes nothing, or that the journal refuses, is answered at once.
+    fn write_down(&self, pen: &mut Pen, flight: Flight) -> Option<(Flight, Option<SyncWork>)> {
+        let Some(last) = flight.events.last().map(|event| event.revision) else {
+            self.desk.release(flight.tenants());
+            flight.answer(None);
+            return None;
+        };
+        let durable = self.engine.state.read().revision;
+        match pen.journal.append(Batch { events: &flight.events, time: unix_milliseconds(), durable }) {
+            Ok(sync) => {
+                pen.given = last;
+                self.engine.set_stored_bytes(pen.journal.stored_bytes());
+                Some((flight, sync))
+            }
+            Err(failure) => {
+                self.note_failure(&failure);
+                self.desk.release(flight.tenants());
+                flight.answer(Some(&failure));
+                None
+            }
         }
     }
 
-    /// Commits this and what is queued behind it as one batch.
-    fn commit(&mut self, writes: Vec<Write>, reply: Reply<Revision>, queued: &mut VecDeque<Request>) {
-        let mut answers = Vec::new();
-        let engine = Arc::clone(&self.engine);
-        let state = engine.state.read();
-        let mut plan = Plan::new(&state);
-        let limit = self.journal.batch_bytes();
-        let mut bytes = size(&writes);
-        answers.push((reply, plan.add(writes)));
-        while let Some(Request::Commit { writes, .. }) = queued.front() {
-            bytes += size(writes);
-            if bytes > limit {
-                break;
+    /// Makes a flight durable, then visible, then answers.
+    fn bring_home(&self, number: u64, flight: Flight, sync: Option<SyncWork>) {
+        let begin = Instant::now();
+        let synced = sync.map_or(Ok(()), |sync| sync());
+        let took = begin.elapsed();
+        let failure = self.desk.await_turn(number).and(synced).err();
+        let mut removed = None;
+        match &failure {
+            None => {
+                removed = Some(self.engine.publish(&mut self.engine.state.write(), &flight.events));
+                if self.engine.failure().is_some() {
+                    tracing::info!("the store can be written again");
+                    self.engine.set_failure(None);
+                }
             }
-            let Some(Request::Commit { writes, reply }) = queued.pop_front() else { break };
-            answers.push((reply, plan.add(writes)));
+            Some(failure) => self.note_failure(failure),
         }
-        let events = plan.into_events();
-        drop(state);
-        self.last_batch = answers.len();
-        let failure = self.apply(&events).err();
-        for (reply, answer) in answers {
-            // Even a conflict may have been with a write of this batch, which now never was.
-            let answer = failure.as_ref().map_or(answer, |failure| Err(CommitError::Storage(failure.clone())));
-            let _ = reply.send(answer);
+        let first = flight.events.first().map_or(0, |event| event.revision);
+        self.desk.land(flight.tenants(), took, failure.clone().map(|failure| (first, failure)));
+        let Flight { events, answers, .. } = flight;
+        for answer in answers {
+            answer.send(failure.as_ref());
         }
         if failure.is_none() {
             self.engine.wakeups.wake(&events);
         }
-        self.compact_if_worth();
-    }
-
-    fn drop_tenant(&mut self, tenant: &str, reply: Reply<()>) {
-        let revision = {
-            let state = self.engine.state.read();
-            state.holds_tenant(tenant).then_some(state.revision + 1)
-        };
-        let events: Vec<_> =
-            revision.into_iter().map(|revision| Arc::new(Event::tenant_dropped(revision, tenant))).collect();
-        let result = self.apply(&events);
-        let _ = reply.send(result.map_err(CommitError::Storage));
-        self.engine.wakeups.wake(&events);
-    }
-
-    /// Makes changes durable, then visible.
-    fn apply(&mut self, events: &[Arc<Event>]) -> Result<(), StorageError> {
-        if events.is_empty() {
-            return Ok(());
-        }
-        let begin = Instant::now();
-        let appended = self.journal.append(Batch { events, time: unix_milliseconds() });
-        self.sync_time = (self.sync_time * 7 + begin.elapsed()) / 8;
-        if let Err(failure) = appended {
-            tracing::error!(%failure, "the store cannot be written, reading goes on");
-            self.engine.set_failure(Some(failure.clone()));
-            return Err(failure);
-        }
-        let removed = self.engine.publish(&mut self.engine.state.write(), events);
         drop(removed);
-        self.engine.set_stored_bytes(self.journal.stored_bytes());
-        if self.engine.failure().is_some() {
-            tracing::info!("the store can be written again");
-            self.engine.set_failure(None);
-        }
-        Ok(())
     }
 
-    fn compact(&mut self, before: Revision, reply: Reply<()>) {
+    fn note_failure(&self, failure: &StorageError) {
+        tracing::error!(%failure, "the store cannot be written, reading goes on");
+        self.engine.set_failure(Some(failure.clone()));
+    }
+
+    fn compact(&self, pen: &mut Pen, before: Revision, reply: Reply<()>) {
         let head = self.engine.state.read().revision;
         self.engine.trim_to(before.min(head));
-        self.waiting_next.push(reply);
-        if !self.compacting {
-            self.start_compaction();
+        pen.waiting_next.push(reply);
+        if !pen.compacting {
+            self.start_compaction(pen);
         }
     }
 
-    fn compact_if_worth(&mut self) {
-        if self.compacting || Instant::now() < self.compaction_not_before {
+    fn compact_if_worth(&self, pen: &mut Pen) {
+        if pen.compacting || Instant::now() < pen.compaction_not_before {
             return;
         }
         let mark = self.engine.state.read().compacted;
-        if self.journal.worth_compacting(mark) {
-            self.start_compaction();
+        if pen.journal.worth_compacting(mark) {
+            self.start_compaction(pen);
         }
     }
 
-    fn start_compaction(&mut self) {
-        self.compacting = true;
-        self.waiting.append(&mut self.waiting_next);
+    fn start_compaction(&self, pen: &mut Pen) {
+        pen.compacting = true;
+        pen.waiting.append(&mut pen.waiting_next);
+        let notice = CompactionNotice { desk: Arc::clone(&self.desk), result: None };
+        if !self.desk.settle() {
+            return notice.send(Err(StorageError::new("the store cannot be written")));
+        }
         let snapshot = self.engine.state.read().snapshot();
-        let notice = CompactionNotice { requests: self.requests.clone(), result: None };
-        self.journal.compact(snapshot, Box::new(move |result| notice.send(result)));
+        pen.journal.compact(snapshot, Box::new(move |result| notice.send(result)));
     }
 
-    fn compacted(&mut self, result: &Result<(), StorageError>) {
-        self.compacting = false;
-        self.engine.set_stored_bytes(self.journal.stored_bytes());
+    fn compacted(&self, pen: &mut Pen, result: &Result<(), StorageError>) {
+        pen.compacting = false;
+        self.engine.set_stored_bytes(pen.journal.stored_bytes());
         if let Err(failure) = result {
             tracing::warn!(%failure, "the store could not be compacted");
-            self.compaction_not_before = Instant::now() + COMPACTION_RETRY;
+            pen.compaction_not_before = Instant::now() + COMPACTION_RETRY;
         }
-        for reply in self.waiting.drain(..) {
+        for reply in pen.waiting.drain(..) {
             let _ = reply.send(result.clone().map_err(CommitError::Storage));
         }
-        if !self.waiting_next.is_empty() {
-            self.start_compaction();
+        if !pen.waiting_next.is_empty() {
+            self.start_compaction(pen);
         }
     }
-
-    fn close(mut self, closed: Option<oneshot::Sender<()>>) {
-        self.journal.close();
-        // Whoever is told that the store is closed may open it again at once, so the journal's lock goes first.
-        drop(self);
-        if let Some(closed) = closed {
-            let _ = closed.send(());
-        }
-    }
-}
-
-/// The next request; none when nothing came for a while. The writer holds a sender itself, so the queue never ends.
-fn wait(queue: &Receiver<Request>, idle_work: bool) -> Option<Request> {
-    if idle_work { queue.recv_timeout(IDLE_INTERVAL).ok() } else { queue.recv().ok() }
-}
-
-fn size(writes: &[Write]) -> usize {
-    writes.iter().map(Write::size).sum()
 }

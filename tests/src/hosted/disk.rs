@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use roost_operator::{BaseImages, Supplies};
 use roost_store::journal::file::{FileJournal, FileOptions};
-use roost_store::journal::{Batch, Completion, Journal, Replay, Snapshot};
+use roost_store::journal::{Batch, Completion, Journal, Replay, Snapshot, SyncWork};
 use roost_store::{OpenError, Options, Revision, StorageError, Store};
 use tempfile::TempDir;
 
@@ -64,9 +64,17 @@ impl Journal for Limited {
         self.inner.load(replay)
     }
 
-    fn append(&mut self, batch: Batch<'_>) -> Result<(), StorageError> {
+    fn append(&mut self, batch: Batch<'_>) -> Result<Option<SyncWork>, StorageError> {
         self.room()?;
         self.inner.append(batch)
+    }
+
+    fn must_settle(&self) -> bool {
+        self.inner.must_settle()
+    }
+
+    fn take_back(&mut self, first: Revision) {
+        self.inner.take_back(first);
     }
 
     fn worth_compacting(&self, mark: Revision) -> bool {

@@ -20,6 +20,9 @@ pub(crate) const FRAME_HEADER_BYTES: usize = 40;
 /// batches far below this, so only one huge commit can come near.
 pub(crate) const FRAME_MAX_BYTES: usize = 256 << 20;
 
+/// What three bytes hold. A frame with more before it makes a torn end look like damage, which is no loss.
+const UNSETTLED_MAX: u32 = (1 << 24) - 1;
+
 const RECORD_PUT: u8 = 1;
 const RECORD_DELETE: u8 = 2;
 const RECORD_DROP_TENANT: u8 = 3;
@@ -58,9 +61,16 @@ pub(crate) struct FrameHeader {
     pub(crate) time: u64,
     pub(crate) count: u32,
     pub(crate) kind: FrameKind,
+    /// How many revisions right before this one were not yet known to be durable when the frame was written.
+    pub(crate) unsettled: u32,
 }
 
 impl FrameHeader {
+    /// The newest revision that was known to be durable when the frame was written.
+    pub(crate) fn durable(&self) -> Revision {
+        self.revision.saturating_sub(1 + u64::from(self.unsettled))
+    }
+
     pub(crate) fn encode(&self, salt: u32) -> [u8; FRAME_HEADER_BYTES] {
         let mut bytes = [0; FRAME_HEADER_BYTES];
         bytes[..4].copy_from_slice(&FRAME_MAGIC);
@@ -70,6 +80,7 @@ impl FrameHeader {
         bytes[24..32].copy_from_slice(&self.time.to_le_bytes());
         bytes[32..36].copy_from_slice(&self.count.to_le_bytes());
         bytes[36] = self.kind as u8;
+        bytes[37..].copy_from_slice(&self.unsettled.min(UNSETTLED_MAX).to_le_bytes()[..3]);
         let checksum = crc32c::crc32c_append(salt, &bytes[8..]);
         bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
         bytes
@@ -88,15 +99,18 @@ impl FrameHeader {
             time: u64::from_le_bytes(array(bytes, 24)),
             count: u32::from_le_bytes(array(bytes, 32)),
             kind: FrameKind::parse(bytes[36])?,
+            unsettled: u32::from_le_bytes([bytes[37], bytes[38], bytes[39], 0]),
         })
     }
 }
 
-/// The first place of a frame's header in these bytes.
-pub(crate) fn find_frame(bytes: &[u8], salt: u32) -> Option<usize> {
-    bytes.windows(FRAME_HEADER_BYTES).position(|window| {
-        window[0] == FRAME_MAGIC[0] && window.try_into().is_ok_and(|header| FrameHeader::decode(header, salt).is_some())
-    })
+/// The headers of frames in these bytes, with their places.
+pub(crate) fn find_frames(bytes: &[u8], salt: u32) -> impl Iterator<Item = (usize, FrameHeader)> {
+    bytes
+        .windows(FRAME_HEADER_BYTES)
+        .enumerate()
+        .filter(|(_, window)| window[0] == FRAME_MAGIC[0])
+        .filter_map(move |(place, window)| Some((place, FrameHeader::decode(window.try_into().ok()?, salt)?)))
 }
 
 /// Builds one frame: begin, records, finish.
@@ -152,7 +166,19 @@ impl FrameBuilder {
         self.bytes.extend_from_slice(name.as_bytes());
     }
 
-    pub(crate) fn finish(mut self, kind: FrameKind, revision: Revision, time: u64, salt: u32) -> Vec<u8> {
+    pub(crate) fn finish(self, kind: FrameKind, revision: Revision, time: u64, salt: u32) -> Vec<u8> {
+        self.finish_unsettled(kind, revision, time, salt, 0)
+    }
+
+    /// A frame that was written before those in front of it were known to be durable.
+    pub(crate) fn finish_unsettled(
+        mut self,
+        kind: FrameKind,
+        revision: Revision,
+        time: u64,
+        salt: u32,
+        unsettled: u64,
+    ) -> Vec<u8> {
         let payload = self.start + FRAME_HEADER_BYTES;
         let header = FrameHeader {
             payload_checksum: crc32c::crc32c_append(salt, &self.bytes[payload..]),
@@ -161,6 +187,7 @@ impl FrameBuilder {
             time,
             count: self.count,
             kind,
+            unsettled: u32::try_from(unsettled).unwrap_or(UNSETTLED_MAX),
         };
         self.bytes[self.start..payload].copy_from_slice(&header.encode(salt));
         self.bytes
@@ -287,8 +314,15 @@ mod tests {
 
     #[test]
     fn a_header_survives_and_notices_every_flipped_bit() {
-        let header =
-            FrameHeader { payload_checksum: 5, length: 6, revision: 7, time: 8, count: 9, kind: FrameKind::Batch };
+        let header = FrameHeader {
+            payload_checksum: 5,
+            length: 6,
+            revision: 7,
+            time: 8,
+            count: 9,
+            kind: FrameKind::Batch,
+            unsettled: 10,
+        };
         let bytes = header.encode(99);
         assert_eq!(FrameHeader::decode(&bytes, 99), Some(header));
         assert_eq!(FrameHeader::decode(&bytes, 98), None);
@@ -304,8 +338,8 @@ mod tests {
         let mut builder = FrameBuilder::new(vec![0xF5; 77]);
         builder.collection("a//b", 3);
         let bytes = builder.finish(FrameKind::Objects, 1, 2, 4);
-        assert_eq!(find_frame(&bytes, 4), Some(77));
-        assert_eq!(find_frame(&bytes, 5), None);
+        assert_eq!(find_frames(&bytes, 4).map(|(place, _)| place).collect::<Vec<_>>(), [77]);
+        assert_eq!(find_frames(&bytes, 5).count(), 0);
     }
 
     proptest! {

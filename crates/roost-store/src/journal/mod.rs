@@ -25,19 +25,34 @@ pub struct Batch<'a> {
     pub events: &'a [Arc<Event>],
     /// When the writer took them, in milliseconds since 1970, so that history keeps its age over a restart.
     pub time: u64,
+    /// The newest revision that is known to be durable. The batches between it and this one are on their way.
+    pub durable: Revision,
 }
 
 /// What a finished compaction calls, once, on any thread.
 pub type Completion = Box<dyn FnOnce(Result<(), StorageError>) + Send>;
 
-/// Something that keeps batches. All calls come from one thread and may block it.
+/// Makes a batch durable, on any thread and beside others.
+pub type SyncWork = Box<dyn FnOnce() -> Result<(), StorageError> + Send>;
+
+/// Something that keeps batches. Calls never overlap and may block.
 pub trait Journal: Send + 'static {
     /// Hands over everything that was ever appended and not compacted away. Called once, before anything else.
     fn load(&mut self, replay: &mut Replay<'_>) -> Result<(), OpenError>;
 
-    /// Makes a batch durable before it returns. After an error the batch must not be found by a later `load` together with
-    /// later batches: the next call carries the same revisions again, with other changes.
-    fn append(&mut self, batch: Batch<'_>) -> Result<(), StorageError>;
+    /// Takes a batch. It is durable when what is returned has succeeded, or at once if that is nothing. After an error the
+    /// batch must not be found by a later `load` together with later batches: the next call carries the same revisions
+    /// again, with other changes.
+    fn append(&mut self, batch: Batch<'_>) -> Result<Option<SyncWork>, StorageError>;
+
+    /// Whether the next batch can only be taken when all those before it are durable.
+    fn must_settle(&self) -> bool {
+        false
+    }
+
+    /// A batch that begins with this revision could not be made durable. It and what was appended after it must not be found
+    /// by a later `load` together with later batches. Nothing is on its way any more.
+    fn take_back(&mut self, _first: Revision) {}
 
     /// A batch is not made larger than this, unless it is a single commit. It bounds how long one sync takes.
     fn batch_bytes(&self) -> usize {
@@ -48,7 +63,7 @@ pub trait Journal: Send + 'static {
     fn worth_compacting(&self, mark: Revision) -> bool;
 
     /// Replaces what was appended up to the snapshot's revision by the snapshot. It returns soon, the work goes on aside,
-    /// and later batches can be appended meanwhile. Only one compaction runs at a time.
+    /// and later batches can be appended meanwhile. Only one compaction runs at a time. Nothing is on its way.
     fn compact(&mut self, snapshot: Snapshot, done: Completion);
 
     /// How many bytes are stored.

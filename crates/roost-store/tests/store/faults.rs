@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use roost_store::journal::file::{FileJournal, FileOptions};
-use roost_store::journal::{Batch, Completion, Journal, Replay, Snapshot};
+use roost_store::journal::{Batch, Completion, Journal, Replay, Snapshot, SyncWork};
 use roost_store::{CommitError, Expect, OpenError, Options, Revision, StorageError, Store};
 
 use crate::scene::{contents, open, pods, put};
@@ -20,12 +20,20 @@ impl<J: Journal> Journal for Refusing<J> {
         self.inner.load(replay)
     }
 
-    fn append(&mut self, batch: Batch<'_>) -> Result<(), StorageError> {
+    fn append(&mut self, batch: Batch<'_>) -> Result<Option<SyncWork>, StorageError> {
         let spend = |left: u32| left.checked_sub(1);
         if self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, spend).is_ok() {
             return Err(StorageError::new("no space left on device"));
         }
         self.inner.append(batch)
+    }
+
+    fn must_settle(&self) -> bool {
+        self.inner.must_settle()
+    }
+
+    fn take_back(&mut self, first: Revision) {
+        self.inner.take_back(first);
     }
 
     fn worth_compacting(&self, mark: Revision) -> bool {

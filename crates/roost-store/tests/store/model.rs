@@ -185,9 +185,11 @@ impl Model {
     }
 }
 
+/// The changes of one commit; all are of the first one's tenant.
 fn writes(changes: &[Change], model: &Model) -> Vec<Write> {
+    let tenant = changes.first().map_or(0, |change| change.collection / 2 * 2);
     let write = |change: &Change| {
-        let (collection, name) = (collection(change.collection), name(change.name));
+        let (collection, name) = (collection(tenant + change.collection % 2), name(change.name));
         let current = model.newest().get(&(collection.clone(), name.into()));
         Write {
             collection,

@@ -1,6 +1,6 @@
 //! Tenants share a store and nothing else.
 
-use roost_store::{Collection, Compacted, ListError, ListQuery, Options, Store};
+use roost_store::{Collection, CommitError, Compacted, ListError, ListQuery, Options, Store};
 
 use crate::scene::{contents, delete, open, put};
 
@@ -12,7 +12,11 @@ fn pods_of(tenant: &str) -> Collection {
 async fn a_dropped_tenant_is_gone_at_one_revision() {
     let directory = tempfile::tempdir().unwrap();
     for store in [Store::memory(Options::default()), open(directory.path())] {
-        store.commit(vec![put(&pods_of("one"), "a", "1"), put(&pods_of("two"), "a", "1")]).await.unwrap();
+        for tenant in ["one", "two"] {
+            store.commit(vec![put(&pods_of(tenant), "a", "1")]).await.unwrap();
+        }
+        let across = vec![put(&pods_of("one"), "b", "1"), put(&pods_of("two"), "b", "1")];
+        assert!(matches!(store.commit(across).await, Err(CommitError::Storage(_))));
         store.commit(vec![put(&Collection::new("one", "apps", "deployments"), "a", "1")]).await.unwrap();
         assert_eq!(store.tenants(), ["one", "two"]);
         assert_eq!(store.collections("one").len(), 2);

@@ -27,7 +27,7 @@ pub use etcd_client::{Certificate, ConnectOptions, Identity, TlsOptions};
 
 use self::connection::Connection;
 use super::frame::{FrameBuilder, FrameKind};
-use super::{Batch, Completion, Journal, OpenError, Replay, Snapshot};
+use super::{Batch, Completion, Journal, OpenError, Replay, Snapshot, SyncWork};
 use crate::{Revision, StorageError};
 
 /// etcd refuses requests above 1.5 MiB, so a batch that is not a single commit stays well below.
@@ -138,8 +138,8 @@ impl Journal for EtcdJournal {
         Ok(())
     }
 
-    fn append(&mut self, batch: Batch<'_>) -> Result<(), StorageError> {
-        let Some(first) = batch.events.first().map(|event| event.revision) else { return Ok(()) };
+    fn append(&mut self, batch: Batch<'_>) -> Result<Option<SyncWork>, StorageError> {
+        let Some(first) = batch.events.first().map(|event| event.revision) else { return Ok(None) };
         let mut frame = FrameBuilder::new(Vec::new());
         for event in batch.events {
             frame.change(event);
@@ -148,7 +148,7 @@ impl Journal for EtcdJournal {
         let bytes = frame.len() as u64;
         self.write(self.connection.log_key(first), frame)?;
         self.inventory.lock().log.push_back((first, bytes));
-        Ok(())
+        Ok(None)
     }
 
     fn batch_bytes(&self) -> usize {

@@ -142,7 +142,7 @@ fn load_last(
         }
     }
     let length = reader.offset();
-    match reader.tail()? {
+    match reader.tail(expected)? {
         Tail::Clean => {}
         Tail::Torn => tracing::warn!(
             file = %path.display(),

@@ -2,6 +2,8 @@
 
 mod directory;
 mod disk;
+#[cfg(test)]
+mod flights;
 mod header;
 mod load;
 mod lock;
@@ -26,7 +28,7 @@ use self::disk::{Disk, RealDisk};
 use self::lock::DirectoryLock;
 use self::segment::{AppendError, Segment};
 use super::frame::{FRAME_MAX_BYTES, FrameBuilder, FrameKind};
-use super::{Batch, Completion, Journal, OpenError, Replay, Snapshot};
+use super::{Batch, Completion, Journal, OpenError, Replay, Snapshot, SyncWork};
 use crate::{Revision, StorageError};
 
 /// A buffer that a huge batch has grown is given back above this.
@@ -112,8 +114,7 @@ impl FileJournal {
 
     /// The segment that the next batch, which begins with `first`, goes to.
     fn segment_for(&mut self, first: Revision) -> io::Result<&mut Segment> {
-        let full = |segment: &Segment| segment.abandoned || segment.length >= self.options.segment_bytes;
-        if self.current.as_ref().is_none_or(full) {
+        if self.must_settle() {
             self.rotate(first)?;
         }
         self.current.as_mut().ok_or_else(|| io::Error::other("the log has no segment"))
@@ -148,7 +149,8 @@ impl FileJournal {
                 frame.payload_bytes()
             )));
         }
-        Ok(frame.finish(FrameKind::Batch, first, batch.time, salt))
+        let unsettled = first - 1 - batch.durable;
+        Ok(frame.finish_unsettled(FrameKind::Batch, first, batch.time, salt, unsettled))
     }
 
     fn finish_compaction(&mut self) {
@@ -174,8 +176,8 @@ impl Journal for FileJournal {
         Ok(())
     }
 
-    fn append(&mut self, batch: Batch<'_>) -> Result<(), StorageError> {
-        let (Some(first), Some(last)) = (batch.events.first(), batch.events.last()) else { return Ok(()) };
+    fn append(&mut self, batch: Batch<'_>) -> Result<Option<SyncWork>, StorageError> {
+        let (Some(first), Some(last)) = (batch.events.first(), batch.events.last()) else { return Ok(None) };
         let directory = self.directory.clone();
         let segment = self.segment_for(first.revision).map_err(|error| {
             StorageError::new(format!(
@@ -187,21 +189,44 @@ impl Journal for FileJournal {
         let salt = segment.salt;
         let frame = self.encode(batch, salt)?;
         let segment = self.current.as_mut().ok_or_else(|| StorageError::new("the log has no segment"))?;
-        let appended = segment.append(&frame, last.revision).map_err(|error| match error {
+        let revisions = (first.revision, last.revision);
+        let appended = segment.append(&*self.disk, &frame, revisions, batch.durable).map_err(|error| match error {
             AppendError::Refused(error) => StorageError::new(format!(
                 "cannot write to {}: {error}; free space or check the disk, writing is tried again with every commit",
                 segment.path.display()
             )),
             AppendError::Abandoned(error) => StorageError::new(format!(
-                "{} could not be made durable: {error}; check the disk, the next commit is tried in a new file",
+                "{} could not be written: {error}; check the disk, the next commit is tried in a new file",
                 segment.path.display()
             )),
         });
+        let (path, openings) = (segment.path.clone(), segment.openings());
         if frame.capacity() <= BUFFER_KEPT_BYTES {
             self.buffer = frame;
             self.buffer.clear();
         }
-        appended
+        let mut opening = appended?;
+        Ok(Some(Box::new(move || {
+            opening.sync().map_err(|error| {
+                StorageError::new(format!(
+                    "{} could not be made durable: {error}; check the disk, the next commit is tried in a new file",
+                    path.display()
+                ))
+            })?;
+            openings.lock().push(opening);
+            Ok(())
+        })))
+    }
+
+    fn must_settle(&self) -> bool {
+        let full = |segment: &Segment| segment.abandoned || segment.length >= self.options.segment_bytes;
+        self.current.as_ref().is_none_or(full)
+    }
+
+    fn take_back(&mut self, first: Revision) {
+        if let Some(segment) = &mut self.current {
+            segment.abandon(first);
+        }
     }
 
     fn worth_compacting(&self, mark: Revision) -> bool {

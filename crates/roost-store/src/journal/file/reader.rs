@@ -5,8 +5,9 @@ use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::header::{FILE_HEADER_BYTES, FORMAT_VERSION, FileHeader};
+use crate::Revision;
 use crate::journal::OpenError;
-use crate::journal::frame::{FRAME_HEADER_BYTES, FRAME_MAX_BYTES, FrameHeader, find_frame};
+use crate::journal::frame::{FRAME_HEADER_BYTES, FRAME_MAX_BYTES, FrameHeader, find_frames};
 
 /// Reading ahead so much makes loading one long sequential read.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -34,9 +35,9 @@ pub(super) struct Frame<'a> {
 pub(super) enum Tail {
     /// Nothing but space that was reserved.
     Clean,
-    /// The remains of a frame whose writing was cut short: nobody was told that it is durable.
+    /// The remains of frames whose writing was cut short: nobody was told that they are durable.
     Torn,
-    /// A later frame is valid, so what is here was durable once.
+    /// A later frame says that what is here was durable when it was written.
     Damaged { later_frame: u64 },
 }
 
@@ -102,12 +103,12 @@ impl FrameReader {
         Ok(Some(header))
     }
 
-    /// Looks at what follows after `next` found nothing.
-    pub(super) fn tail(&mut self) -> Result<Tail, OpenError> {
-        self.read_tail().map_err(OpenError::io("read", &self.path))
+    /// Looks at what follows after `next` found nothing where this revision belongs.
+    pub(super) fn tail(&mut self, expected: Revision) -> Result<Tail, OpenError> {
+        self.read_tail(expected).map_err(OpenError::io("read", &self.path))
     }
 
-    fn read_tail(&mut self) -> io::Result<Tail> {
+    fn read_tail(&mut self, expected: Revision) -> io::Result<Tail> {
         let mut clean = true;
         let mut window = Vec::new();
         let mut window_start = self.offset;
@@ -121,7 +122,9 @@ impl FrameReader {
             clean = clean && window[kept..].iter().all(|byte| *byte == 0);
             // The frame that begins right here is the one that was found invalid, by its payload if not by its header.
             let skip = usize::from(window_start == self.offset);
-            if !clean && let Some(position) = find_frame(&window[skip.min(window.len())..], self.header.salt) {
+            let searched = if clean { &[] } else { &window[skip.min(window.len())..] };
+            let later = find_frames(searched, self.header.salt).find(|(_, frame)| frame.durable() >= expected);
+            if let Some((position, _)) = later {
                 return Ok(Tail::Damaged { later_frame: window_start + (skip + position) as u64 });
             }
             // A header can lie across two windows.

@@ -1,7 +1,12 @@
-//! Owns the segment that is being written: appending, reserving space, and what to do when the disk refuses.
+//! Owns the segment that is being written: appending, syncing several frames at a time, reserving space, and what to do when
+//! the disk refuses.
 
+use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use super::directory::{finish, segment_path, unfinished_path};
 use super::disk::{Disk, DiskFile};
@@ -26,14 +31,23 @@ const RESERVE_BYTES: u64 = 4 << 20;
 pub(super) enum AppendError {
     /// The segment is as it was before; the next append may succeed.
     Refused(io::Error),
-    /// Nobody knows what the disk holds after the last good frame, and trying to sync again would not tell: the kernel
-    /// may have dropped the pages that it could not write. The segment takes no more frames.
+    /// Half a frame lies behind the last one. The segment takes no more.
     Abandoned(io::Error),
+}
+
+/// Where a frame begins that is not yet known to be durable.
+struct Unsettled {
+    first: Revision,
+    offset: u64,
 }
 
 /// The last segment of the log.
 pub(super) struct Segment {
     file: Box<dyn DiskFile>,
+    /// The same file, opened anew for every sync that runs beside others: the kernel tells each opening of a file once
+    /// that writing failed, so two syncs of one opening could hide it from each other.
+    openings: Arc<Mutex<Vec<Box<dyn DiskFile>>>>,
+    unsettled: VecDeque<Unsettled>,
     pub(super) path: PathBuf,
     pub(super) first: Revision,
     /// The newest revision in it, or the one before its first while it is empty.
@@ -58,6 +72,8 @@ impl Segment {
         let length = FILE_HEADER_BYTES as u64;
         let mut segment = Self {
             file,
+            openings: Arc::default(),
+            unsettled: VecDeque::new(),
             path,
             first,
             last: first - 1,
@@ -86,6 +102,8 @@ impl Segment {
         file.sync()?;
         Ok(Self {
             file,
+            openings: Arc::default(),
+            unsettled: VecDeque::new(),
             path: path.into(),
             first: header.revision,
             last,
@@ -101,8 +119,19 @@ impl Segment {
         self.last < self.first
     }
 
-    /// Writes a frame and makes it durable.
-    pub(super) fn append(&mut self, frame: &[u8], last: Revision) -> Result<(), AppendError> {
+    /// Writes a frame; it is durable when the opening that is returned was synced. It goes back to [`Self::openings`] then.
+    pub(super) fn append(
+        &mut self,
+        disk: &dyn Disk,
+        frame: &[u8],
+        (first, last): (Revision, Revision),
+        durable: Revision,
+    ) -> Result<Box<dyn DiskFile>, AppendError> {
+        while self.unsettled.front().is_some_and(|frame| frame.first <= durable) {
+            self.unsettled.pop_front();
+        }
+        let idle = self.openings.lock().pop();
+        let opening = idle.map_or_else(|| disk.open(&self.path), Ok).map_err(AppendError::Refused)?;
         self.reserve(frame.len() as u64);
         if let Err(error) = self.file.write_all_at(frame, self.length) {
             // Half a frame at the end would be taken for a torn one later, but taking it away is cleaner.
@@ -111,17 +140,30 @@ impl Segment {
                 return Err(AppendError::Abandoned(error));
             }
             self.reserved = self.length;
+            self.openings.lock().push(opening);
             return Err(AppendError::Refused(error));
         }
-        if let Err(error) = self.file.sync() {
-            self.abandoned = true;
-            // The frame is not acknowledged. If it cannot be taken away, the next segment's name supersedes it.
-            let _ = self.file.set_length(self.length);
-            return Err(AppendError::Abandoned(error));
-        }
+        self.unsettled.push_back(Unsettled { first, offset: self.length });
         self.length += frame.len() as u64;
         self.last = last;
-        Ok(())
+        Ok(opening)
+    }
+
+    /// Where openings go back to after a sync that succeeded.
+    pub(super) fn openings(&self) -> Arc<Mutex<Vec<Box<dyn DiskFile>>>> {
+        Arc::clone(&self.openings)
+    }
+
+    /// Nobody knows what the disk holds from this revision on, and trying to sync again would not tell: the kernel may have
+    /// dropped the pages that it could not write. The segment takes no more frames.
+    pub(super) fn abandon(&mut self, first: Revision) {
+        self.abandoned = true;
+        if let Some(frame) = self.unsettled.iter().find(|frame| frame.first == first) {
+            self.length = frame.offset;
+            self.last = first - 1;
+            // These frames are not acknowledged. If they cannot be taken away, the next segment's name supersedes them.
+            let _ = self.file.set_length(self.length);
+        }
     }
 
     /// Ends the segment with a frame that says why, and gives the reserved space back.
