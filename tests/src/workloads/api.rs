@@ -39,6 +39,7 @@ pub(super) const KINDS: &[(&str, &str, &str)] = &[
 
 /// The kinds outside namespaces that scenarios speak of. Their names begin with that of the namespace.
 pub(super) const CLUSTER_KINDS: &[(&str, &str, &str)] = &[
+    ("Node", "/api/v1", "nodes"),
     ("PersistentVolume", "/api/v1", "persistentvolumes"),
     ("StorageClass", "/apis/storage.k8s.io/v1", "storageclasses"),
     ("PriorityClass", "/apis/scheduling.k8s.io/v1", "priorityclasses"),

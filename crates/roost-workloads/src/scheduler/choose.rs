@@ -1,5 +1,8 @@
 //! From a pod to a node: filter, score, pick.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use roost_object::selector::Selector;
 
 use super::affinity::{self, Affinity};
@@ -69,6 +72,12 @@ pub fn choose(state: &mut State, pod: &Pod, surroundings: &Surroundings) -> Resu
         let nodes = state.places.values().filter(|place| place.node.is_some()).count();
         return Err(Unfit { nodes, before: why.clone(), ..Unfit::default() });
     }
+    // Room was made for the pod there: no other node is looked at when it fits.
+    let nominated = pod.status.nominated_node_name.as_str();
+    if state.node(nominated).is_some() && rejects(state, pod, nominated, surroundings).is_none() {
+        return Ok(Choice { node: nominated.to_owned(), evaluated: 1 });
+    }
+    let crowded = crowded_nodes(state, pod, surroundings);
     let question = Question::new(state, pod, surroundings);
     let nodes: Vec<(&Place, &Node)> =
         state.places.values().filter_map(|place| Some((place, place.node.as_deref()?))).collect();
@@ -82,7 +91,7 @@ pub fn choose(state: &mut State, pod: &Pod, surroundings: &Surroundings) -> Resu
         }
         evaluated += 1;
         let (place, node) = nodes[(state.start + index) % nodes.len()];
-        match question.ask(place, node) {
+        match crowded.get(&node.name).cloned().or_else(|| question.ask(place, node)) {
             None => feasible.push((place, node)),
             Some(rejection) => {
                 unfit.rejections.insert(node.name.clone(), rejection);
@@ -96,6 +105,42 @@ pub fn choose(state: &mut State, pod: &Pod, surroundings: &Surroundings) -> Resu
     let start = (state.start + evaluated) % nodes.len();
     state.start = start;
     Ok(Choice { node, evaluated })
+}
+
+/// The nodes that would have no room for a pod once those are there for which room is being made, and why.
+fn crowded_nodes(state: &mut State, pod: &Pod, surroundings: &Surroundings) -> BTreeMap<String, Rejection> {
+    let nodes: Vec<String> = state.nominations.nodes().cloned().collect();
+    nodes.into_iter().filter_map(|name| crowds_out(state, pod, &name, surroundings).map(|why| (name, why))).collect()
+}
+
+/// Why a node has no room for a pod, with and without those for which room is being made there; none when it has, or
+/// when there is no such node.
+pub(super) fn rejects(state: &mut State, pod: &Pod, name: &str, surroundings: &Surroundings) -> Option<Rejection> {
+    crowds_out(state, pod, name, surroundings).or_else(|| ask_one(state, pod, name, surroundings))
+}
+
+/// The same with those for which room is being made and who are as important as the pod, where there are any.
+fn crowds_out(state: &mut State, pod: &Pod, name: &str, surroundings: &Surroundings) -> Option<Rejection> {
+    let matters =
+        |other: &&Arc<Pod>| other.spec.priority >= pod.spec.priority && other.metadata.uid != pod.metadata.uid;
+    let others: Vec<Arc<Pod>> = state.nominations.on(name).iter().filter(matters).cloned().collect();
+    if others.is_empty() {
+        return None;
+    }
+    for other in &others {
+        state.put(other, name);
+    }
+    let rejection = ask_one(state, pod, name, surroundings);
+    for other in &others {
+        state.lift(&other.metadata.uid);
+    }
+    rejection
+}
+
+fn ask_one(state: &State, pod: &Pod, name: &str, surroundings: &Surroundings) -> Option<Rejection> {
+    let place = state.places.get(name)?;
+    let node = place.node.as_deref()?;
+    Question::new(state, pod, surroundings).ask(place, node)
 }
 
 /// How many nodes that would do are enough to choose from.

@@ -8,6 +8,7 @@ mod budget;
 mod choose;
 mod filter;
 mod node;
+mod nomination;
 mod outcome;
 mod preempt;
 mod score;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::budget::{self, Budget};
-use super::choose::{Question, Surroundings};
+use super::choose::{Surroundings, rejects};
 use super::outcome::{Rejection, Unfit, histogram};
 use super::state::State;
 use crate::Pod;
@@ -25,7 +25,9 @@ pub enum Preemption {
         /// The pods.
         victims: Vec<Arc<Pod>>,
     },
-    /// It cannot be done, and why.
+    /// It may not be tried, and why; room that is being made already stays for the pod.
+    Ineligible(String),
+    /// It cannot be done, and why; no room is kept for the pod.
     Impossible(String),
 }
 
@@ -37,20 +39,20 @@ pub fn preempt(
     surroundings: &Surroundings,
     budgets: &[Budget],
 ) -> Preemption {
-    let impossible = |words: &str| Preemption::Impossible(format!("{NO_CLAIMS}, preemption: {words}"));
+    let ineligible = |words: &str| Preemption::Ineligible(format!("{NO_CLAIMS}, preemption: {words}"));
     if !unfit.before.is_empty() {
         // Nodes were not even asked, and the rule about devices misses what it would have noted then.
-        return Preemption::Impossible(NOT_NOTED.to_owned());
+        return Preemption::Ineligible(NOT_NOTED.to_owned());
     }
     if pod.spec.preemption_policy == "Never" {
-        return impossible("not eligible due to preemptionPolicy=Never.");
+        return ineligible("not eligible due to preemptionPolicy=Never.");
     }
     let nominated = pod.status.nominated_node_name.as_str();
     if !nominated.is_empty() && unfit.rejections.get(nominated).is_none_or(|rejection| rejection.resolvable) {
         let waits =
             state.pods_on(nominated).any(|other| other.spec.priority < pod.spec.priority && is_being_preempted(other));
         if waits {
-            return impossible("not eligible due to a terminating pod on the nominated node.");
+            return ineligible("not eligible due to a terminating pod on the nominated node.");
         }
     }
     let mut reasons: Vec<String> = Vec::new();
@@ -74,7 +76,8 @@ pub fn preempt(
         Preemption::Victims { node, victims }
     } else {
         let counted = histogram(reasons.iter().map(String::as_str));
-        impossible(&format!("0/{} nodes are available: {counted}.", unfit.nodes))
+        let words = format!("0/{} nodes are available: {counted}.", unfit.nodes);
+        Preemption::Impossible(format!("{NO_CLAIMS}, preemption: {words}"))
     }
 }
 
@@ -130,18 +133,18 @@ fn victims_on(
         other.spec.priority.cmp(&one.spec.priority).then_with(|| age(one).cmp(&age(other)))
     });
     for victim in &lesser {
-        state.remove_pod(&victim.metadata.uid);
+        state.lift(&victim.metadata.uid);
     }
-    let outcome = if let Some(rejection) = fits(state, pod, name, surroundings) {
+    let outcome = if let Some(rejection) = rejects(state, pod, name, surroundings) {
         Err(rejection)
     } else {
         let (protected, others) = budget::part(&lesser, budgets);
         let mut victims = Vec::new();
         let mut violations = 0;
         for (number, candidate) in protected.iter().chain(&others).enumerate() {
-            state.assume(candidate, name);
-            if fits(state, pod, name, surroundings).is_some() {
-                state.remove_pod(&candidate.metadata.uid);
+            state.put(candidate, name);
+            if rejects(state, pod, name, surroundings).is_some() {
+                state.lift(&candidate.metadata.uid);
                 victims.push(Arc::clone(candidate));
                 violations += usize::from(number < protected.len());
             }
@@ -149,13 +152,8 @@ fn victims_on(
         Ok((violations, victims))
     };
     for victim in &lesser {
-        state.assume(victim, name);
+        state.lift(&victim.metadata.uid);
+        state.put(victim, name);
     }
     outcome
-}
-
-fn fits(state: &State, pod: &Pod, name: &str, surroundings: &Surroundings) -> Option<Rejection> {
-    let question = Question::new(state, pod, surroundings);
-    let place = state.places.get(name)?;
-    question.ask(place, place.node.as_deref()?)
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::node::Node;
+use super::nomination::Nominations;
 use super::term::{Namespaces, Terms, fingerprint};
 use crate::Pod;
 use crate::pod::Resources;
@@ -59,6 +60,7 @@ pub struct State {
     /// How many placed pods have terms about other pods: most clusters have none, and need not look.
     pub(super) with_terms: usize,
     pub(super) namespaces: Namespaces,
+    pub(super) nominations: Nominations,
     /// How many nodes have an image, by its name.
     pub(super) images: HashMap<String, usize>,
     nodes: usize,
@@ -136,10 +138,15 @@ impl State {
         };
     }
 
-    /// Takes in a pod as it is: on its node, or on none when it has ended.
+    /// Takes in a pod as it is: on its node, on the way to one, or on none when it has ended.
     pub fn set_pod(&mut self, pod: &Arc<Pod>) {
-        self.remove_pod(&pod.metadata.uid);
-        if !pod.spec.node_name.is_empty() && !pod.has_ended() {
+        self.lift(&pod.metadata.uid);
+        if pod.has_ended() {
+            self.nominations.remove(&pod.metadata.uid);
+        } else if pod.spec.node_name.is_empty() {
+            self.nominations.observe(pod);
+        } else {
+            self.nominations.remove(&pod.metadata.uid);
             self.put(pod, &pod.spec.node_name);
         }
     }
@@ -150,7 +157,24 @@ impl State {
         self.put(pod, node);
     }
 
-    fn put(&mut self, pod: &Arc<Pod>, node: &str) {
+    /// Keeps room on a node for a pod, and takes it from those of less importance that waited for it.
+    pub fn nominate(&mut self, pod: &Arc<Pod>, node: &str) -> Vec<Arc<Pod>> {
+        let lesser = |other: &&Arc<Pod>| other.spec.priority < pod.spec.priority;
+        let lesser: Vec<Arc<Pod>> = self.nominations.on(node).iter().filter(lesser).cloned().collect();
+        for other in &lesser {
+            self.nominations.remove(&other.metadata.uid);
+        }
+        self.nominations.insert(pod, node);
+        lesser
+    }
+
+    /// Keeps no room for a pod.
+    pub fn renounce(&mut self, pod: &Pod) {
+        self.nominations.remove(&pod.metadata.uid);
+    }
+
+    /// Puts a pod on a node that it is not on.
+    pub(super) fn put(&mut self, pod: &Arc<Pod>, node: &str) {
         let group = self.join_group(pod);
         let placed = Arc::new(Placed {
             pod: Arc::clone(pod),
@@ -173,8 +197,14 @@ impl State {
         self.placed.insert(pod.metadata.uid.clone(), placed);
     }
 
-    /// Takes a pod off its node.
+    /// Forgets a pod.
     pub fn remove_pod(&mut self, uid: &str) {
+        self.nominations.remove(uid);
+        self.lift(uid);
+    }
+
+    /// Takes a pod off its node.
+    pub(super) fn lift(&mut self, uid: &str) {
         let Some(placed) = self.placed.remove(uid) else { return };
         if let Some(place) = self.places.get_mut(&placed.node) {
             place.requested.subtract(&placed.requests);

@@ -29,11 +29,21 @@ const MANAGER: &str = "kube-scheduler";
 enum Decision {
     Bind { pod: Arc<Pod>, node: String, volumes: Bindings },
     Prepare { node: String, volumes: Bindings },
-    Refuse { pod: Arc<Pod>, message: String },
-    Preempt { pod: Arc<Pod>, message: String, node: String, victims: Vec<Arc<Pod>> },
+    Refuse { pod: Arc<Pod>, message: String, nomination: Nomination<'static> },
+    Preempt { pod: Arc<Pod>, message: String, node: String, victims: Vec<Arc<Pod>>, lesser: Vec<Arc<Pod>> },
     Later(Timestamp),
     Done,
 }
+
+/// What becomes of the node that a pod is nominated for.
+#[derive(Clone, Copy)]
+enum Nomination<'a> {
+    Stays,
+    Is(&'a str),
+}
+
+/// No node.
+const NOWHERE: Nomination<'static> = Nomination::Is("");
 
 impl Desk<'_> {
     /// Gives pods that wait a node, until none waits that could get one.
@@ -93,9 +103,16 @@ impl Desk<'_> {
             let budgets = self.cluster.find_all("policy", "poddisruptionbudgets", "");
             let budgets: Vec<Budget> = budgets.iter().map(Budget::read).collect();
             match preempt(&mut index.scheduler, &pod, &unfit, &surroundings, &budgets) {
-                Preemption::Impossible(words) => Decision::Refuse { message: unfit.message(&words), pod },
+                Preemption::Ineligible(words) => {
+                    Decision::Refuse { message: unfit.message(&words), pod, nomination: Nomination::Stays }
+                }
+                Preemption::Impossible(words) => {
+                    index.scheduler.renounce(&pod);
+                    Decision::Refuse { message: unfit.message(&words), pod, nomination: NOWHERE }
+                }
                 Preemption::Victims { node, victims } => {
-                    Decision::Preempt { message: unfit.message(""), pod, node, victims }
+                    let lesser = index.scheduler.nominate(&pod, &node);
+                    Decision::Preempt { message: unfit.message(""), pod, node, victims, lesser }
                 }
             }
         })
@@ -129,12 +146,15 @@ impl Desk<'_> {
                     self.again(jiff::SignedDuration::from_secs(1));
                 }
             }
-            Decision::Refuse { pod, message } => self.refuse(&pod, &message, None).await,
-            Decision::Preempt { pod, message, node, victims } => {
-                for victim in &victims {
+            Decision::Refuse { pod, message, nomination } => self.refuse(&pod, &message, nomination).await,
+            Decision::Preempt { pod, message, node, victims, lesser } => {
+                for other in &lesser {
+                    self.set_status(other, None, NOWHERE).await;
+                }
+                for victim in victims.iter().filter(|victim| !victim.metadata.is_going()) {
                     self.drive_away(&pod, victim).await;
                 }
-                self.refuse(&pod, &message, Some(&node)).await;
+                self.refuse(&pod, &message, Nomination::Is(&node)).await;
             }
             Decision::Later(_) | Decision::Done => {}
         }
@@ -167,18 +187,21 @@ impl Desk<'_> {
     }
 
     /// Says why a pod has no node, and on which one room is being made for it.
-    async fn refuse(self, pod: &Pod, message: &str, nominated: Option<&str>) {
+    async fn refuse(self, pod: &Pod, message: &str, nomination: Nomination<'_>) {
         self.report(pod, true, "FailedScheduling", message.to_owned(), "Scheduling").await;
         let told = pod.status.condition("PodScheduled").is_some_and(|condition| {
             condition.status == "False" && condition.reason == "Unschedulable" && condition.message == message
         });
-        let nominated = nominated.unwrap_or_default();
-        if told && pod.status.nominated_node_name == nominated {
+        let stays = match nomination {
+            Nomination::Stays => true,
+            Nomination::Is(node) => pod.status.nominated_node_name == node,
+        };
+        if told && stays {
             return;
         }
         let condition =
             json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
-        self.set_condition(pod, condition, Some(nominated)).await;
+        self.set_status(pod, Some(condition), nomination).await;
     }
 
     async fn drive_away(self, preemptor: &Pod, victim: &Pod) {
@@ -186,7 +209,7 @@ impl Desk<'_> {
         let condition = json!({
             "type": "DisruptionTarget", "status": "True", "reason": "PreemptionByScheduler", "message": message,
         });
-        self.set_condition(victim, condition, None).await;
+        self.set_status(victim, Some(condition), Nomination::Stays).await;
         if let Err(status) = self.delete(&Reference::of_pod(victim), None, None).await {
             tracing::debug!(%status, pod = victim.metadata.name, "a pod could not be driven away");
             return;
@@ -196,26 +219,25 @@ impl Desk<'_> {
         self.report(victim, false, "Preempted", message, "Preempting").await;
     }
 
-    async fn set_condition(self, pod: &Pod, condition: Value, nominated: Option<&str>) {
+    async fn set_status(self, pod: &Pod, condition: Option<Value>, nomination: Nomination<'_>) {
         let now = clock::now_text();
         let generation = pod.metadata.generation;
         let transform = |live: &Value| {
             let mut next = live.clone();
-            let mut condition = condition.clone();
-            if generation > 0 {
-                condition["observedGeneration"] = live["metadata"]["generation"].clone();
-            }
-            crate::subresource::set_condition(&mut next, condition, &now);
-            if let Some(nominated) = nominated {
-                match (nominated, next["status"].as_object_mut()) {
-                    ("", Some(status)) => {
-                        status.remove("nominatedNodeName");
-                    }
-                    (node, Some(status)) => {
-                        status.insert("nominatedNodeName".into(), node.into());
-                    }
-                    _ => {}
+            if let Some(mut condition) = condition.clone() {
+                if generation > 0 {
+                    condition["observedGeneration"] = live["metadata"]["generation"].clone();
                 }
+                crate::subresource::set_condition(&mut next, condition, &now);
+            }
+            match (nomination, next["status"].as_object_mut()) {
+                (Nomination::Is(""), Some(status)) => {
+                    status.remove("nominatedNodeName");
+                }
+                (Nomination::Is(node), Some(status)) => {
+                    status.insert("nominatedNodeName".into(), node.into());
+                }
+                _ => {}
             }
             Ok(next)
         };

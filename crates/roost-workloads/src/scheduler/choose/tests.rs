@@ -163,7 +163,7 @@ fn the_least_important_pods_make_room() {
     let mut budgets = vec![budget];
     let mut node_with = |budgets: &[Budget]| match preempt(&mut state, &important, &unfit, &around, budgets) {
         Preemption::Victims { node, .. } => node,
-        Preemption::Impossible(words) => words,
+        Preemption::Ineligible(words) | Preemption::Impossible(words) => words,
     };
     assert_eq!(node_with(&budgets), "a");
     budgets.push(strict);
@@ -178,6 +178,50 @@ fn the_least_important_pods_make_room() {
         "0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: \
             0/3 nodes are available: 3 No preemption victims found for incoming pod."
     );
+}
+
+#[test]
+fn room_that_is_made_is_kept_from_lesser_pods() {
+    let mut state = three();
+    let around = Surroundings::default();
+    for number in 0..6 {
+        let name = ["a", "b", "c"][number % 3];
+        let placed = pod(&format!("p{number}"), json!({"priority": 0, "nodeName": name}));
+        state.set_pod(&placed);
+    }
+    let wide = json!({"priority": 5, "containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]});
+    let important = pod("important", &wide);
+    let unfit = choose(&mut state, &important, &around).expect_err("no room");
+    let Preemption::Victims { node, victims } = preempt(&mut state, &important, &unfit, &around, &[]) else {
+        panic!("victims")
+    };
+    assert_eq!(victims.len(), 2);
+    assert!(state.nominate(&important, &node).is_empty());
+    state.remove_pod(&victims[0].metadata.uid);
+    let lesser = pod("lesser", json!({"priority": 4}));
+    let message = "0/3 nodes are available: 3 Insufficient cpu.";
+    assert_eq!(place(&mut state, &lesser), Err(message.into()));
+    let greater = pod("greater", json!({"priority": 6, "nodeSelector": {"kubernetes.io/hostname": node}}));
+    assert_eq!(place(&mut state, &greater), Ok(node.clone()), "who is more important does not wait");
+    state.remove_pod("greater");
+    state.remove_pod(&victims[1].metadata.uid);
+    assert_eq!(place(&mut state, &lesser), Err(message.into()));
+    let mut nominated = Pod::clone(&important);
+    nominated.status.nominated_node_name.clone_from(&node);
+    assert_eq!(place(&mut state, &Arc::new(nominated)), Ok(node.clone()));
+    state.remove_pod("important");
+    assert_eq!(place(&mut state, &lesser), Ok(node));
+}
+
+#[test]
+fn a_greater_pod_takes_the_room_that_is_made_for_a_lesser() {
+    let mut state = three();
+    let (small, large) = (pod("small", json!({"priority": 1})), pod("large", json!({"priority": 2})));
+    assert!(state.nominate(&small, "a").is_empty());
+    let lesser = state.nominate(&large, "a");
+    assert_eq!(lesser.iter().map(|pod| pod.metadata.name.as_str()).collect::<Vec<_>>(), ["small"]);
+    state.renounce(&large);
+    assert_eq!(state.nominations.nodes().count(), 0);
 }
 
 #[test]
