@@ -3,6 +3,7 @@
 mod arguments;
 mod commands;
 mod conditions;
+mod day_two;
 mod down;
 mod flavour;
 mod high;

@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A management plane and a home in which only it is found.
 struct Plane {
@@ -102,6 +102,7 @@ fn a_cluster_comes_is_looked_after_and_goes() {
     assert!(plane.failure("create userdata --nodepool nobody", 1).contains("there is no NodePool clusters/nobody"));
     plane.data("destroy nodepool --name more --timeout 60s");
     user_data(&plane);
+    day_two(&plane, &kubeconfig);
     plane.data("pause cluster demo");
     let paused: Value = serde_json::from_str(&plane.data("get clusters demo -o json")).expect("JSON");
     assert_eq!(paused["spec"]["pausedUntil"], "true");
@@ -162,6 +163,72 @@ fn user_data(plane: &Plane) {
     assert!(newer.contains("would have no configuration"), "{newer}");
     assert!(plane.failure("plan nodepool nobody", 1).contains("there is no NodePool clusters/nobody"));
     plane.data("destroy nodepool --name boots --timeout 60s");
+}
+
+/// A kind that somebody else's operator brings along.
+fn foreign_kind(group: &str, version: &str, (plural, kind): (&str, &str)) -> Value {
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": format!("{plural}.{group}")},
+        "spec": {
+            "group": group, "scope": "Namespaced", "names": {"plural": plural, "kind": kind},
+            "versions": [{"name": version, "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}],
+        },
+    })
+}
+
+/// Ingress gets a place and an address when the operators for it are there, and nothing before.
+fn day_two(plane: &Plane, kubeconfig: &str) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let options = kube::config::KubeConfigOptions::default();
+    let config = kube::config::Kubeconfig::from_yaml(kubeconfig).expect("a kubeconfig");
+    let send = |method: &str, path: &str, body: &Value| -> Value {
+        let request = http::Request::builder().method(method).uri(path).body(body.to_string().into_bytes());
+        runtime.block_on(async {
+            let config = kube::Config::from_custom_kubeconfig(config.clone(), &options).await.expect("a config");
+            let client = kube::Client::try_from(config).expect("a client");
+            client.request(request.expect("a request")).await.unwrap_or_else(|error| panic!("{path}: {error}"))
+        })
+    };
+    for (name, site, address) in [("worker-0", "core", "10.19.3.10/24"), ("worker-1", "edge", "10.19.142.11/24")] {
+        let metadata = json!({"name": name, "labels": {"site": site, "k8s.ovn.org/egress-assignable": ""},
+            "annotations": {"k8s.ovn.org/host-cidrs": json!([address]).to_string()}});
+        send(
+            "POST",
+            "/api/v1/nodes",
+            &json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata,
+            "status": {"conditions": [{"type": "Ready", "status": "True"}]}}),
+        );
+    }
+    let line = "create ingress --name demo --address 10.19.3.224/29";
+    let missing = plane.failure(line, 1);
+    assert!(missing.starts_with("error: the cluster demo has no IPAddressPool: "), "{missing}");
+    assert!(plane.failure("create ingress --name demo --nodes site=x", 2).contains("its nodes: worker-0, worker-1\n"));
+
+    for kind in [("ipaddresspools", "IPAddressPool"), ("l2advertisements", "L2Advertisement")] {
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        send("POST", path, &foreign_kind("metallb.io", "v1beta1", kind));
+    }
+    plane.data(&format!("{line} --service-namespace web --service-selector app=router"));
+    let service = send("GET", "/api/v1/namespaces/web/services/ingress-default", &Value::Null);
+    assert_eq!(
+        (&service["spec"]["type"], &service["spec"]["selector"]),
+        (&json!("LoadBalancer"), &json!({"app": "router"}))
+    );
+    let path = "/apis/metallb.io/v1beta1/namespaces/metallb-system/ipaddresspools/ingress-default";
+    assert_eq!(send("GET", path, &Value::Null)["spec"]["addresses"], json!(["10.19.3.224/29"]));
+
+    let table = plane.data("check egressip --name demo --address 10.19.3.50");
+    assert!(table.contains("10.19.3.50   worker-0   yes        in 10.19.3.0/24\n"), "{table}");
+    assert!(
+        table.contains("worker-1   no         it is not in the address's network; its networks are 10.19.142.0/24")
+    );
+    let nowhere = plane.failure("check egressip --name demo --address 10.7.0.1", 1);
+    assert!(nowhere.ends_with("error: no node of demo can host 10.7.0.1\n"), "{nowhere}");
+    for name in ["worker-0", "worker-1"] {
+        send("DELETE", &format!("/api/v1/nodes/{name}"), &Value::Null);
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod cluster;
 mod host;
 mod kubevirt;
+mod network;
 mod nodepool;
 mod operate;
 mod plan;
@@ -19,6 +20,7 @@ use clap::{ArgAction, Args, Command as Clap, CommandFactory as _, FromArgMatches
 pub(crate) use cluster::{ClusterFlags, ClusterPlatform, CreateCluster, CreateOutput, KubevirtFlags, Naming};
 pub(crate) use host::{Approve, ApproveHost, ApproveWhat, CreateInfraEnv};
 pub(crate) use kubevirt::{KubevirtInfra, VirtualMachine};
+pub(crate) use network::{Check, CheckEgressIp, CheckWhat, CreateIngress};
 pub(crate) use nodepool::{CreateNodePool, NodePoolFlags, NodePoolPlatform};
 pub(crate) use operate::{
     Completion, CreateKubeconfig, Describe, DescribeWhat, DestroyCluster, DestroyFlags, DestroyNodePool,
@@ -56,7 +58,7 @@ pub(crate) enum Command {
     Down(Down),
     /// Say what runs, and where.
     Status(Status),
-    /// Create clusters, node pools, kubeconfigs, user-data and InfraEnvs.
+    /// Create clusters, node pools, kubeconfigs, user-data, InfraEnvs and ingress.
     Create(Create),
     /// Remove clusters and node pools with all that belongs to them.
     Destroy(Destroy),
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Describe(Describe),
     /// Let node pools use discovered hosts.
     Approve(Approve),
+    /// Say whether something would work, before it is done.
+    Check(Check),
     /// Say which nodes a change would restart, why, and in which order; change nothing.
     Plan(Plan),
     /// Move a cluster to another release.
@@ -116,6 +120,8 @@ pub(crate) enum CreateWhat {
     /// Create an InfraEnv: what hosts boot to be discovered.
     #[command(name = "infraenv")]
     InfraEnv(CreateInfraEnv),
+    /// Give a cluster's ingress an address, a place, or a shard of its own.
+    Ingress(CreateIngress),
 }
 
 /// What to remove.

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use kube::config::Kubeconfig;
 use roost_object::yaml;
 use serde_json::{Value, json};
 
@@ -50,6 +51,15 @@ pub(crate) async fn kubeconfig_of(plane: &Plane, cluster: &Value) -> Result<Vec<
     let encoded = found.as_ref().and_then(|secret| secret["data"]["kubeconfig"].as_str());
     let encoded = encoded.ok_or_else(|| missing(format!("the Secret {secret} is missing")))?;
     STANDARD.decode(encoded).map_err(|_| CommandError::BadKubeconfig(format!("{namespace}/{name}")))
+}
+
+/// The API of a cluster.
+pub(super) async fn guest_of(plane: &Plane, cluster: &Value) -> Result<Plane, CommandError> {
+    let (namespace, name) = names(cluster);
+    let unreadable = || CommandError::BadKubeconfig(format!("{namespace}/{name}"));
+    let bytes = kubeconfig_of(plane, cluster).await?;
+    let kubeconfig = Kubeconfig::from_yaml(&String::from_utf8_lossy(&bytes)).map_err(|_| unreadable())?;
+    Plane::of_cluster(kubeconfig).await.ok_or_else(unreadable)
 }
 
 /// All kubeconfigs in one; a cluster without one is said and left out.

@@ -72,6 +72,10 @@ pub(crate) enum CommandError {
     UserData(#[from] UserDataError),
     #[error("there is nothing to destroy: no HostedCluster {namespace}/{name}, and nothing that belonged to one")]
     NothingToDestroy { namespace: String, name: String },
+    #[error("the cluster {cluster} has no {kind}: {means}")]
+    KindMissing { cluster: String, kind: &'static str, means: &'static str },
+    #[error("no node of {cluster} can host {addresses}")]
+    NoHost { cluster: String, addresses: String },
     #[error("no cluster has a kubeconfig")]
     NoKubeconfigs,
     #[error("a key could not be made")]
@@ -120,6 +124,12 @@ impl CommandError {
             }
             Self::CertificateNames { .. } => Some(
                 "name one of these, or set the address of the service Ignition in the HostedCluster's spec.services, or give the CA of a proxy that is good for it with --ca-file".to_owned(),
+            ),
+            Self::KindMissing { kind: "IPAddressPool", .. } => Some(
+                "install the MetalLB operator and a MetalLB in the hosted cluster, then run this again".to_owned(),
+            ),
+            Self::KindMissing { .. } => Some(
+                "leave --nodes and --shard out, and say with --service-namespace and --service-selector which pods take the traffic".to_owned(),
             ),
             Self::NothingToDestroy { .. } => Some("see what there is with: hcp get clusters -A".to_owned()),
             _ => None,

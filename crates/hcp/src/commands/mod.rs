@@ -2,8 +2,10 @@
 
 mod approve;
 mod change;
+mod check;
 mod create_cluster;
 mod create_infra_env;
+mod create_ingress;
 mod create_kubeconfig;
 mod create_nodepool;
 mod create_userdata;
@@ -51,6 +53,7 @@ async fn dispatch(command: Command, flavour: Flavour) -> Result<(), CommandError
             CreateWhat::Kubeconfig(arguments) => create_kubeconfig::run(&arguments).await,
             CreateWhat::UserData(arguments) => create_userdata::run(&arguments).await,
             CreateWhat::InfraEnv(arguments) => create_infra_env::run(&arguments).await,
+            CreateWhat::Ingress(arguments) => create_ingress::run(&arguments).await,
         },
         Command::Destroy(destroy) => match destroy.what {
             DestroyWhat::Cluster(arguments) => destroy::cluster(&arguments, flavour).await,
@@ -59,6 +62,7 @@ async fn dispatch(command: Command, flavour: Flavour) -> Result<(), CommandError
         Command::Get(arguments) => get::run(&arguments).await,
         Command::Describe(arguments) => describe::run(&arguments).await,
         Command::Approve(arguments) => approve::run(&arguments).await,
+        Command::Check(arguments) => check::run(&arguments).await,
         Command::Plan(arguments) => plan::run(&arguments).await,
         Command::Upgrade(arguments) => change::upgrade(&arguments).await,
         Command::Pause(arguments) => change::pause(&arguments).await,

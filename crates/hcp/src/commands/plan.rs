@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
-use kube::config::{KubeConfigOptions, Kubeconfig};
 use roost_operator::{Pending, Preview};
 use serde_json::json;
 
@@ -43,12 +42,11 @@ pub(super) async fn run(arguments: &Plan) -> Result<(), CommandError> {
 /// The way to a cluster's nodes; none while it has no kubeconfig.
 async fn guest(plane: &Plane, namespace: &str, cluster: &str) -> Result<Option<kube::Client>, CommandError> {
     let cluster = plane.require(&HOSTED_CLUSTERS, namespace, cluster).await?;
-    let Ok(bytes) = create_kubeconfig::kubeconfig_of(plane, &cluster).await else { return Ok(None) };
-    let unreadable = || CommandError::BadKubeconfig(namespace.to_owned());
-    let kubeconfig = Kubeconfig::from_yaml(&String::from_utf8_lossy(&bytes)).map_err(|_| unreadable())?;
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-    let client = config.ok().and_then(|config| kube::Client::try_from(config).ok());
-    client.map(Some).ok_or_else(unreadable)
+    match create_kubeconfig::guest_of(plane, &cluster).await {
+        Ok(guest) => Ok(Some(guest.client())),
+        Err(CommandError::NoKubeconfig { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 fn print(flags: &PlanFlags, previews: &[Preview]) -> Result<(), CommandError> {

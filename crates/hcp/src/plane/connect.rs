@@ -25,17 +25,27 @@ impl Plane {
     pub(crate) async fn connect(kubeconfig: Option<&Path>) -> Result<Self, PlaneError> {
         // Only one provider is compiled in; a second installation of it changes nothing.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-        let (mut config, is_young) = configuration(kubeconfig).await?;
+        let (config, is_young) = configuration(kubeconfig).await?;
+        let plane = Self::with(config)?;
+        if is_young {
+            plane.wait_for_operator().await;
+        }
+        Ok(plane)
+    }
+
+    /// The API of a hosted cluster, by its kubeconfig.
+    pub(crate) async fn of_cluster(kubeconfig: Kubeconfig) -> Option<Self> {
+        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await.ok()?;
+        Self::with(config).ok()
+    }
+
+    fn with(mut config: Config) -> Result<Self, PlaneError> {
         config.connect_timeout = Some(CONNECT_PATIENCE);
         let server = config.cluster_url.to_string().trim_end_matches('/').to_owned();
         let host = config.cluster_url.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
         let client = Client::try_from(config)
             .map_err(|source| PlaneError::Client { server: server.clone(), source: Box::new(source) })?;
-        let plane = Self { client, host, server };
-        if is_young {
-            plane.wait_for_operator().await;
-        }
-        Ok(plane)
+        Ok(Self { client, host, server })
     }
 
     /// Returns when the operator has said which releases it knows, which it does last, or when that takes too long; what

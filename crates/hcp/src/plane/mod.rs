@@ -13,8 +13,8 @@ use serde_json::Value;
 
 pub(crate) use error::PlaneError;
 pub(crate) use resource::{
-    AGENTS, CONFIG_MAPS, CONTROL_PLANE_COMPONENTS, HOSTED_CLUSTERS, HOSTED_CONTROL_PLANES, INFRA_ENVS, NAMESPACES,
-    NODE_POOLS, NODES, Resource, SECRETS,
+    ADDRESS_POOLS, AGENTS, CONFIG_MAPS, CONTROL_PLANE_COMPONENTS, EGRESS_IPS, HOSTED_CLUSTERS, HOSTED_CONTROL_PLANES,
+    INFRA_ENVS, INGRESS_CONTROLLERS, NAMESPACES, NODE_POOLS, NODES, Resource, SECRETS,
 };
 
 /// The owner of the fields that this program applies; upstream's, so that both can look after the same objects.
@@ -115,6 +115,14 @@ impl Plane {
         match self.send(Method::GET, &resource.path(namespace, name), accept, Vec::new()).await {
             Err(error) if error.is_missing_object() => Ok(None),
             answer => answer.map(Some),
+        }
+    }
+
+    /// Whether the server knows a kind.
+    pub(crate) async fn knows(&self, resource: &Resource) -> Result<bool, PlaneError> {
+        match self.list(resource, "", "limit=1").await {
+            Err(PlaneError::NoSuchKind) => Ok(false),
+            answer => answer.map(|_| true),
         }
     }
 

@@ -22,9 +22,14 @@ const fn discovery(plural: &'static str, kind: &'static str) -> Resource {
     Resource { group: "agent-install.openshift.io", version: "v1beta1", plural, kind, namespaced: true }
 }
 
+const fn metallb(plural: &'static str, kind: &'static str) -> Resource {
+    Resource { group: "metallb.io", version: "v1beta1", plural, kind, namespaced: true }
+}
+
 pub(crate) static NAMESPACES: Resource = core("namespaces", "Namespace", false);
 pub(crate) static NODES: Resource = core("nodes", "Node", false);
 pub(crate) static SECRETS: Resource = core("secrets", "Secret", true);
+static SERVICES: Resource = core("services", "Service", true);
 pub(crate) static CONFIG_MAPS: Resource = core("configmaps", "ConfigMap", true);
 pub(crate) static HOSTED_CLUSTERS: Resource = hypershift("hostedclusters", "HostedCluster");
 pub(crate) static HOSTED_CONTROL_PLANES: Resource = hypershift("hostedcontrolplanes", "HostedControlPlane");
@@ -32,13 +37,32 @@ pub(crate) static CONTROL_PLANE_COMPONENTS: Resource = hypershift("controlplanec
 pub(crate) static NODE_POOLS: Resource = hypershift("nodepools", "NodePool");
 pub(crate) static AGENTS: Resource = discovery("agents", "Agent");
 pub(crate) static INFRA_ENVS: Resource = discovery("infraenvs", "InfraEnv");
+pub(crate) static ADDRESS_POOLS: Resource = metallb("ipaddresspools", "IPAddressPool");
+static ADVERTISEMENTS: Resource = metallb("l2advertisements", "L2Advertisement");
+pub(crate) static INGRESS_CONTROLLERS: Resource = Resource {
+    group: "operator.openshift.io",
+    version: "v1",
+    plural: "ingresscontrollers",
+    kind: "IngressController",
+    namespaced: true,
+};
+pub(crate) static EGRESS_IPS: Resource =
+    Resource { group: "k8s.ovn.org", version: "v1", plural: "egressips", kind: "EgressIP", namespaced: false };
 
 impl Resource {
     /// The kind that creates objects such as these.
     pub(crate) fn of_kind(kind: &str) -> Option<&'static Resource> {
-        [&NAMESPACES, &SECRETS, &CONFIG_MAPS, &HOSTED_CLUSTERS, &NODE_POOLS]
-            .into_iter()
-            .find(|resource| resource.kind == kind)
+        let all: [&'static Resource; 8] = [
+            &NAMESPACES,
+            &SECRETS,
+            &CONFIG_MAPS,
+            &HOSTED_CLUSTERS,
+            &NODE_POOLS,
+            &SERVICES,
+            &ADDRESS_POOLS,
+            &ADVERTISEMENTS,
+        ];
+        all.into_iter().find(|resource| resource.kind == kind)
     }
 
     pub(crate) fn api_version(&self) -> String {

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::keys::{KeysError, write_private};
-use crate::arguments::{Arguments, Command, CreateCluster, CreateWhat};
+use crate::arguments::{Arguments, Command, Create, CreateCluster, CreateWhat};
 use crate::commands::{self, CommandError, Verdict, newest_user_data};
 use crate::flavour::Flavour;
 use crate::high::{self, Files, HighArguments, UsageError};
@@ -114,14 +114,8 @@ fn request() -> Result<HighArguments, DemoError> {
         "--node-pool-replicas",
         &replicas,
     ];
-    let low = match Arguments::read_from(&words)?.command {
-        Command::Create(create) => match create.what {
-            CreateWhat::Cluster(cluster) => cluster,
-            CreateWhat::NodePool(_) | CreateWhat::Kubeconfig(_) | CreateWhat::UserData(_) | CreateWhat::InfraEnv(_) => {
-                return Err(not_a_cluster());
-            }
-        },
-        _ => return Err(not_a_cluster()),
+    let Command::Create(Create { what: CreateWhat::Cluster(low) }) = Arguments::read_from(&words)?.command else {
+        return Err(not_a_cluster());
     };
     let low: &CreateCluster = &low;
     let files = Files { pull_secret: PULL_SECRET.to_vec(), ..Files::default() };
