@@ -48,6 +48,11 @@ const REMEMBERED_SETTINGS: [&str; 10] = [
 /// What the package managers write down about what was asked for by hand.
 const PACKAGE_STATE: [&str; 2] = ["/var/lib/apt/extended_states", "/etc/ld.so.cache"];
 
+/// Where a host finds addresses without asking anybody.
+const HOSTS: &str = "/etc/hosts";
+/// Where it is said whom a host asks for others.
+const RESOLVERS: &str = "/etc/resolv.conf";
+
 /// The unit that goes on with a join after a power cut.
 pub const RESUME_UNIT: &str = "hcp-agent-resume.service";
 /// While this is there, a join is not at its end.
@@ -141,6 +146,8 @@ pub enum IntentError {
 pub struct Materials<'a> {
     /// What the pool wants on the host.
     pub payload: &'a Config,
+    /// What the node is called.
+    pub node_name: &'a str,
     /// What has to be installed; none where someone else does that.
     pub software: Option<&'a SoftwarePlan>,
     /// A kubelet on this host that is used instead of a packaged one.
@@ -162,7 +169,7 @@ pub fn intents(root: &Root, materials: &Materials<'_>) -> Result<Vec<Intent>, In
     let units = units_of(payload);
     list.extend(units.iter().map(|unit| plain(Step::Running { unit: unit.clone() })));
     list.extend(resume(materials.agent));
-    list.extend(missing_basics(root));
+    list.extend(missing_basics(root, materials));
     if let Some(software) = materials.software {
         list.extend(PACKAGE_STATE.iter().map(|path| plain(Step::Keep { path: (*path).to_owned() })));
         for repository in &software.repositories {
@@ -252,17 +259,34 @@ fn resume(agent: &str) -> Vec<Intent> {
 }
 
 /// Containers get copies of these; small images of hosts lack them.
-fn missing_basics(root: &Root) -> Vec<Intent> {
-    let ours = |path: &str| !root.exists(path);
+fn missing_basics(root: &Root, materials: &Materials<'_>) -> Vec<Intent> {
     let mut list = Vec::new();
-    if ours("/etc/hosts") {
-        let text = b"127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n".to_vec();
-        list.push(file("/etc/hosts", Contents::Bytes(text), 0o644));
+    if materials.payload.file(HOSTS).is_none() {
+        list.extend(own_name(root, materials.node_name));
     }
-    if ours("/etc/resolv.conf") {
-        list.push(file("/etc/resolv.conf", Contents::Bytes(Vec::new()), 0o644));
+    if !root.exists(RESOLVERS) {
+        list.push(file(RESOLVERS, Contents::Bytes(Vec::new()), 0o644));
     }
     list
+}
+
+/// The name of the node, where the host does not know it. A kubelet asks for the address of its own name whenever it
+/// reports, and waits ten seconds for resolvers that do not answer; at the start that is longer than it waits for its
+/// node before it rests for two minutes. No node can have this address, so it takes that of the default route, as it
+/// does for any name that nobody knows.
+fn own_name(root: &Root, name: &str) -> Option<Intent> {
+    let line = format!("127.0.1.1 {name}\n");
+    if !root.exists(HOSTS) {
+        let text = format!("127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n{line}");
+        return Some(file(HOSTS, Contents::Bytes(text.into_bytes()), 0o644));
+    }
+    let known = root.text(HOSTS).unwrap_or_default();
+    let mut entries = known.lines().map(|line| line.split('#').next().unwrap_or_default());
+    if entries.any(|entry| entry.split_whitespace().skip(1).any(|known| known == name)) {
+        return None;
+    }
+    let before = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
+    Some(file(HOSTS, Contents::Appended(format!("{before}{line}").into_bytes()), 0o644))
 }
 
 /// Packages put the plugins elsewhere than payloads look for them.

@@ -11,9 +11,17 @@ use crate::step::Step;
 
 fn steps(payload: serde_json::Value, software: Option<&SoftwarePlan>) -> Result<Vec<Intent>, IntentError> {
     let root = tempfile::tempdir().unwrap();
+    steps_on(&Root::new(root.path()), payload, software)
+}
+
+fn steps_on(
+    root: &Root,
+    payload: serde_json::Value,
+    software: Option<&SoftwarePlan>,
+) -> Result<Vec<Intent>, IntentError> {
     let payload = Config::from_value(payload).unwrap();
-    let materials = Materials { payload: &payload, software, kubelet: None, agent: "/usr/local/bin/hcp-agent" };
-    intents(&Root::new(root.path()), &materials)
+    let agent = "/usr/local/bin/hcp-agent";
+    intents(root, &Materials { payload: &payload, node_name: "node-1", software, kubelet: None, agent })
 }
 
 fn payload() -> serde_json::Value {
@@ -102,4 +110,37 @@ fn payloads_that_a_running_host_cannot_have_are_refused() {
 fn contents_are_not_shown() {
     let shown = format!("{:?}", Contents::Bytes(b"secret".to_vec()));
     assert_eq!(shown, "Bytes(6)");
+}
+
+#[test]
+fn a_host_knows_the_name_of_its_node() {
+    let root = tempfile::tempdir().unwrap();
+    let hosts = root.path().join("etc/hosts");
+    let written = |payload: serde_json::Value| {
+        let list = steps_on(&Root::new(root.path()), payload, None).unwrap();
+        let found = list.into_iter().find(|intent| intent.step.path() == Some("/etc/hosts"))?;
+        Some(match found.contents {
+            Contents::Bytes(bytes) => format!("whole: {}", String::from_utf8(bytes).unwrap()),
+            Contents::Appended(bytes) => format!("after: {}", String::from_utf8(bytes).unwrap()),
+            other => panic!("{other:?}"),
+        })
+    };
+    let whole = "whole: 127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n127.0.1.1 node-1\n";
+    assert_eq!(written(payload()).as_deref(), Some(whole));
+    std::fs::create_dir(root.path().join("etc")).unwrap();
+    for (there, expected) in [
+        ("127.0.0.1 localhost\n", Some("after: 127.0.1.1 node-1\n")),
+        ("127.0.0.1 localhost", Some("after: \n127.0.1.1 node-1\n")),
+        ("", Some("after: 127.0.1.1 node-1\n")),
+        ("192.0.2.7 node-10 # node-1\n#192.0.2.7 node-1\n", Some("after: 127.0.1.1 node-1\n")),
+        ("127.0.0.1 localhost\n192.0.2.7\tnode-1.example.test node-1\n", None),
+        ("127.0.1.1 node-1\n", None),
+    ] {
+        std::fs::write(&hosts, there).unwrap();
+        assert_eq!(written(payload()).as_deref(), expected, "{there:?}");
+    }
+    std::fs::remove_file(&hosts).unwrap();
+    let mut own = payload();
+    own["storage"]["files"] = json!([{"path": "/etc/hosts", "contents": {"source": "data:,127.0.0.1%20localhost%0A"}}]);
+    assert!(written(own).is_some_and(|text| !text.contains("node-1")), "a pool that brings the file means it");
 }

@@ -91,13 +91,25 @@ pub struct Patience {
     pub ready: Duration,
 }
 
-/// Joins the cluster that a request names.
+/// Joins the cluster that a request names, and waits for the node.
 pub fn join(
     root: &Root,
     request: &JoinRequest,
     patience: Patience,
     tell: &mut dyn FnMut(&str),
 ) -> Result<String, JoinError> {
+    let joining = install(root, request, patience.payload, tell)?;
+    wait_until_ready(root, &joining, patience.ready, tell)?;
+    Ok(joining.node_name)
+}
+
+/// Does everything on this host that a join consists of; the node is there when its kubelet has registered it.
+pub fn install(
+    root: &Root,
+    request: &JoinRequest,
+    patience: Duration,
+    tell: &mut dyn FnMut(&str),
+) -> Result<Joining, JoinError> {
     let reach = Reach {
         purpose: Purpose::Ignition,
         address: request.target.address().map_err(PayloadError::from)?.with_path("/healthz"),
@@ -117,7 +129,7 @@ pub fn join(
     expectations.waived.push("ignition".to_owned());
     fit(&host, &expectations)?;
     tell(&format!("fetching the payload of {node_name} from {}", request.target.url));
-    let payload = request.target.fetch(&host, &node_name, patience.payload, tell)?;
+    let payload = request.target.fetch(&host, &node_name, patience, tell)?;
     let joining = Joining::read(&payload)?;
     expectations.swap_allowed = joining.kubelet["failSwapOn"] == Value::Bool(false);
     expectations.cgroup_v1_allowed = joining.kubelet["failCgroupV1"] == Value::Bool(false);
@@ -135,9 +147,8 @@ pub fn join(
         joining.node_name,
         joining.bootstrap.server
     ));
-    apply_payload(root, request, &payload, &host, tell)?;
-    wait_until_ready(root, &joining, patience.ready, tell)?;
-    Ok(joining.node_name)
+    apply_payload(root, request, &payload, &joining, &host, tell)?;
+    Ok(joining)
 }
 
 /// Goes on with a join that was cut off.
@@ -151,7 +162,7 @@ pub fn resume(root: &Root, patience: Patience, tell: &mut dyn FnMut(&str)) -> Re
     tell("going on where the join was cut off");
     let joining = Joining::read(&payload)?;
     let host = collect::collect(root, &[]);
-    apply_payload(root, &request, &payload, &host, tell)?;
+    apply_payload(root, &request, &payload, &joining, &host, tell)?;
     wait_until_ready(root, &joining, patience.ready, tell)?;
     Ok(joining.node_name)
 }
@@ -169,6 +180,7 @@ fn apply_payload(
     root: &Root,
     request: &JoinRequest,
     payload: &Config,
+    joining: &Joining,
     host: &Inventory,
     tell: &mut dyn FnMut(&str),
 ) -> Result<(), JoinError> {
@@ -179,6 +191,7 @@ fn apply_payload(
     let agent = std::env::current_exe().map_err(JoinError::Keep)?;
     let materials = Materials {
         payload,
+        node_name: &joining.node_name,
         software: software.as_ref(),
         kubelet: request.kubelet.as_deref(),
         agent: &agent.to_string_lossy(),

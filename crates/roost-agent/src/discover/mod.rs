@@ -5,6 +5,7 @@ mod hardware;
 mod install;
 mod installed;
 mod network;
+mod newcomer;
 mod record;
 mod service;
 mod session;

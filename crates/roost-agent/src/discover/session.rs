@@ -1,7 +1,7 @@
 //! From one registration to the next: asking, doing, and saying what came of it.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,21 +12,24 @@ use serde_json::json;
 
 use super::install::{self, InstallError};
 use super::installed::Handover;
+use super::newcomer::{Arrival, Newcomer};
 use super::service::{CallError, Service, version};
 use super::{DiscoverError, Settings, hardware};
 use crate::https::{self, Address, Request, Trust};
 use crate::ignition_client::Target;
-use crate::join::{self, JoinError, Leaving, Patience};
+use crate::join::{self, JoinError, Leaving};
 use crate::kept::JoinRequest;
 use crate::root::Root;
 use crate::words::with_causes;
 
 /// How long the host waits for something to do. Less than the time after which a silent connection is given up.
 const WAIT: Duration = Duration::from_secs(20);
+/// The same while its node is on the way and looked at in between.
+const SHORT_WAIT: Duration = Duration::from_secs(3);
 /// How long pods may take to leave a host that is given back.
 const DRAIN: Duration = Duration::from_mins(5);
-/// What a join may take on a slow line.
-const PATIENCE: Patience = Patience { payload: Duration::from_mins(10), ready: Duration::from_mins(20) };
+/// What fetching a configuration may take on a slow line.
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// A host and the service that it speaks with.
 pub struct Session<'a> {
@@ -38,6 +41,7 @@ pub struct Session<'a> {
     url: String,
     authority: Option<PathBuf>,
     user_data: Option<PathBuf>,
+    newcomer: Option<Newcomer>,
 }
 
 /// How a session ends.
@@ -61,6 +65,7 @@ impl<'a> Session<'a> {
             url: settings.url.clone(),
             authority: settings.certificate_authority.clone(),
             user_data: settings.user_data.clone(),
+            newcomer: None,
         })
     }
 
@@ -75,14 +80,24 @@ impl<'a> Session<'a> {
         }
         let instructions = format!("{}/{}/instructions", self.hosts, self.id);
         loop {
+            match self.newcomer.as_mut().map(|newcomer| newcomer.look(self.root, tell)) {
+                Some(Arrival::Lost(words)) => {
+                    self.fail(&words, tell)?;
+                    return Ok(End::Register);
+                }
+                Some(Arrival::Ready) => self.newcomer = None,
+                Some(Arrival::Awaited) | None => {}
+            }
+            let wait = if self.newcomer.is_some() { SHORT_WAIT } else { WAIT };
             let now = jiff::Timestamp::now().as_second();
-            let steps: Steps = self.service.call("GET", &format!("{instructions}?timestamp={now}"), None, WAIT)?;
+            let steps: Steps = self.service.call("GET", &format!("{instructions}?timestamp={now}"), None, wait)?;
             for step in &steps.instructions {
                 if let Some(end) = self.step(&instructions, step, tell)? {
                     return Ok(end);
                 }
             }
             if steps.post_step_action == PostStepAction::Exit {
+                self.leave_if_joined(tell);
                 return Ok(End::Register);
             }
         }
@@ -196,31 +211,48 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Joins; true when that failed, and the host is as it was before.
+    /// Joins; true when that failed, and the host is as it was before. The node is not waited for: whoever gives the host
+    /// back meanwhile is heard.
     fn join(&mut self, user_data: &[u8], tell: &mut dyn FnMut(&str)) -> Result<bool, CallError> {
         let outcome = Target::from_user_data(user_data).map_err(|error| with_causes(&error)).and_then(|target| {
             let node_name = name_in(&target);
             let request = JoinRequest { target, node_name, waived: Vec::new(), no_packages: false, kubelet: None };
-            join::join(self.root, &request, PATIENCE, tell).map_err(|error| with_causes(&error))
+            join::install(self.root, &request, PATIENCE, tell).map_err(|error| with_causes(&error))
         });
         match outcome {
-            Ok(node) => {
-                tell(&format!("this host is the node {node}"));
+            Ok(joining) => {
+                self.newcomer = Some(Newcomer::new(joining, Instant::now()));
                 Ok(false)
             }
-            Err(words) => {
-                tell(&words);
-                self.progress("Failed", &words)?;
-                // Another host takes its place; this one is free again once it is what it was.
-                if let Err(error) = self.leave(tell) {
-                    tell(&with_causes(&error));
-                }
-                Ok(true)
-            }
+            Err(words) => self.fail(&words, tell).map(|()| true),
+        }
+    }
+
+    /// Another host takes its place; this one is free again once it is what it was.
+    fn fail(&mut self, words: &str, tell: &mut dyn FnMut(&str)) -> Result<(), CallError> {
+        tell(words);
+        self.progress("Failed", words)?;
+        if let Err(error) = self.leave(tell) {
+            tell(&with_causes(&error));
+        }
+        Ok(())
+    }
+
+    /// A node whose host is to introduce itself anew was given back while nobody heard of it.
+    fn leave_if_joined(&mut self, tell: &mut dyn FnMut(&str)) {
+        if !self.root.exists(crate::journal::DIRECTORY) {
+            return;
+        }
+        tell("this host belongs to no cluster any more");
+        if let Err(error) = self.leave(tell) {
+            tell(&with_causes(&error));
+            // It is told the same when it asks again, which is no reason to ask all the time.
+            std::thread::sleep(WAIT);
         }
     }
 
     fn leave(&mut self, tell: &mut dyn FnMut(&str)) -> Result<(), JoinError> {
+        self.newcomer = None;
         if let Some(path) = &self.user_data {
             // What a host joined with is of no use to it any more.
             let _ = std::fs::remove_file(path);
