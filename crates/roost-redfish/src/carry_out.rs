@@ -90,21 +90,24 @@ impl Controller {
                 let boot = json!({"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once"});
                 self.patch(&found.path, &json!({"Boot": boot})).await
             }
-            Step::BootUsual => {
-                let boot = json!({"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"});
-                match self.patch(&found.path, &json!({"Boot": boot})).await {
-                    // Some know no way back but another device.
-                    Err(RedfishError::Refused { status: 400..=499, .. }) => {
-                        let boot = json!({"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": "Once"});
-                        self.patch(&found.path, &json!({"Boot": boot})).await
-                    }
-                    outcome => outcome,
-                }
-            }
+            Step::BootUsual => self.boot_usual(found).await,
             Step::TurnOn => self.reset(found, &["On", "ForceOn"]).await,
             Step::TurnOff => self.reset(found, &["GracefulShutdown", "ForceOff"]).await,
             Step::Restart => self.reset(found, &["ForceRestart", "PowerCycle", "GracefulRestart"]).await,
         }
+    }
+
+    /// Takes back what was said about the next boot. Some controllers know no way back but another device.
+    async fn boot_usual(&self, found: &Computer) -> Result<(), RedfishError> {
+        if found.boots.is_empty() || found.boots.iter().any(|target| target == "None") {
+            let boot = json!({"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"});
+            match self.patch(&found.path, &json!({"Boot": boot})).await {
+                Err(RedfishError::Refused { status: 400..=499, .. }) => {}
+                outcome => return outcome,
+            }
+        }
+        let boot = json!({"BootSourceOverrideTarget": "Hdd", "BootSourceOverrideEnabled": "Once"});
+        self.patch(&found.path, &json!({"Boot": boot})).await
     }
 
     /// Asks for the first of some resets that the controller knows.

@@ -90,6 +90,8 @@ pub struct Computer {
     pub hardware: Hardware,
     pub(crate) reset: String,
     pub(crate) resets: Vec<String>,
+    /// From what it can be told to boot; empty where that is not said.
+    pub(crate) boots: Vec<String>,
 }
 
 impl Computer {
@@ -104,6 +106,7 @@ impl Computer {
             drive: None,
             hardware,
             resets: Vec::new(),
+            boots: Vec::new(),
         }
     }
 }
@@ -127,7 +130,9 @@ impl Controller {
         let path = self.system().await?;
         let system = self.get(&path).await?.document;
         let reset = &system["Actions"]["#ComputerSystem.Reset"];
-        let resets = reset["ResetType@Redfish.AllowableValues"].as_array().into_iter().flatten().map(text).collect();
+        let allowed = |values: &Value| values.as_array().into_iter().flatten().map(text).take(MOST_MEMBERS).collect();
+        let resets = allowed(&reset["ResetType@Redfish.AllowableValues"]);
+        let boots = allowed(&system["Boot"]["BootSourceOverrideTarget@Redfish.AllowableValues"]);
         let target =
             reset["target"].as_str().map_or_else(|| format!("{path}/Actions/ComputerSystem.Reset"), str::to_owned);
         let power = match system["PowerState"].as_str() {
@@ -145,6 +150,7 @@ impl Controller {
             hardware: self.hardware(&system).await,
             reset: target,
             resets,
+            boots,
             path,
         })
     }

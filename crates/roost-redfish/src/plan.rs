@@ -168,6 +168,7 @@ mod tests {
             hardware: Hardware::default(),
             reset: String::new(),
             resets: Vec::new(),
+            boots: Vec::new(),
         }
     }
 

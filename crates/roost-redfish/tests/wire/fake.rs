@@ -37,6 +37,8 @@ pub(crate) enum Mood {
     Plain,
     /// Takes one boot for all.
     KeepsBoot,
+    /// The same, names the devices that it boots from, and fails when asked for anything else.
+    KnowsDevicesOnly,
     /// The system does not listen when it shall shut down.
     DeafSystem,
     Stalls,
@@ -52,6 +54,9 @@ pub(crate) enum Mood {
     NoMedia,
     RefusesImage,
 }
+
+/// What a controller boots from that knows only devices.
+const DEVICES: [&str; 3] = ["Pxe", "Cd", "Hdd"];
 
 struct State {
     mood: Mood,
@@ -231,13 +236,17 @@ impl State {
         }
     }
 
+    fn keeps_boot(&self) -> bool {
+        matches!(self.mood, Mood::KeepsBoot | Mood::KnowsDevicesOnly)
+    }
+
     fn apply(&mut self, effect: Effect) {
         match effect {
             Effect::Image(image) => self.image = image,
             Effect::Power(is_on) => {
                 if is_on {
                     self.boots.push(self.boot.0.clone());
-                    if self.mood != Mood::KeepsBoot {
+                    if !self.keeps_boot() {
                         self.boot = ("None".to_owned(), "Disabled".to_owned());
                     }
                 }
@@ -270,6 +279,9 @@ impl State {
                     "Actions": {"#ComputerSystem.Reset": {"target": "/redfish/v1/Systems/1/Actions/ComputerSystem.Reset",
                         "ResetType@Redfish.AllowableValues": ["On", "ForceOff", "GracefulShutdown", "ForceRestart"]}},
                 });
+                if self.mood == Mood::KnowsDevicesOnly {
+                    system["Boot"]["BootSourceOverrideTarget@Redfish.AllowableValues"] = json!(DEVICES);
+                }
                 if self.mood != Mood::MediaOfManager && self.mood != Mood::NoMedia {
                     system["VirtualMedia"] = link(self.drive());
                 }
@@ -304,9 +316,13 @@ impl State {
         }
         let boot = &body["Boot"];
         let enabled = text(&boot["BootSourceOverrideEnabled"]);
-        let enabled = if self.mood == Mood::KeepsBoot && enabled == "Once" { "Continuous".to_owned() } else { enabled };
+        let enabled = if self.keeps_boot() && enabled == "Once" { "Continuous".to_owned() } else { enabled };
+        let target = text(&boot["BootSourceOverrideTarget"]);
+        if self.mood == Mood::KnowsDevicesOnly && !DEVICES.contains(&target.as_str()) {
+            return reply(500, &json!({"error": {"message": "there is no such device"}}));
+        }
         if self.mood != Mood::IgnoresBoot {
-            self.boot = (text(&boot["BootSourceOverrideTarget"]), enabled);
+            self.boot = (target, enabled);
         }
         reply(204, &Value::Null)
     }
