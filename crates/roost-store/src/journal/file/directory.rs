@@ -66,6 +66,11 @@ pub(super) fn segment_path(directory: &Path, first: Revision) -> PathBuf {
     directory.join(format!("{SEGMENT_PREFIX}{first:020}"))
 }
 
+/// Where the next segment is prepared before its first revision is known.
+pub(super) fn spare_path(directory: &Path) -> PathBuf {
+    directory.join(format!("{SEGMENT_PREFIX}spare{UNFINISHED_SUFFIX}"))
+}
+
 pub(super) fn snapshot_path(directory: &Path, revision: Revision) -> PathBuf {
     directory.join(format!("{SNAPSHOT_PREFIX}{revision:020}"))
 }

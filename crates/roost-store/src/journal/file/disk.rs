@@ -10,7 +10,7 @@ use rustix::fs::FallocateFlags;
 use super::directory::FILE_MODE;
 
 /// Where segments live.
-pub(super) trait Disk: Send {
+pub(super) trait Disk: Send + Sync {
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn DiskFile>>;

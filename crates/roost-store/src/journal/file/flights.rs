@@ -124,7 +124,7 @@ fn open(directory: &Path) -> Result<Store, OpenError> {
 
 fn open_gated(directory: &Path) -> (Arc<Gate>, Store) {
     let gate = Arc::new(Gate::default());
-    let disk = Box::new(GatedDisk(Arc::clone(&gate)));
+    let disk = Arc::new(GatedDisk(Arc::clone(&gate)));
     let journal = FileJournal::open_on(disk, directory, FileOptions::default()).unwrap();
     (gate, Store::open(journal, Options::default()).unwrap())
 }

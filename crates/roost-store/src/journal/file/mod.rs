@@ -10,6 +10,7 @@ mod lock;
 mod reader;
 mod segment;
 mod snapshot;
+mod spare;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ use self::directory::sync_directory;
 use self::disk::{Disk, RealDisk};
 use self::lock::DirectoryLock;
 use self::segment::{AppendError, Segment};
+use self::spare::{Preparation, Spare};
 use super::frame::{FRAME_MAX_BYTES, FrameBuilder, FrameKind};
 use super::{Batch, Completion, Journal, OpenError, Replay, Snapshot, SyncWork};
 use crate::{Revision, StorageError};
@@ -79,13 +81,16 @@ impl Inventory {
 /// A journal in a directory.
 pub struct FileJournal {
     directory: PathBuf,
-    disk: Box<dyn Disk>,
+    disk: Arc<dyn Disk>,
     options: FileOptions,
     _lock: DirectoryLock,
     store: StoreIdentity,
     current: Option<Segment>,
     inventory: Arc<Mutex<Inventory>>,
     buffer: Vec<u8>,
+    spare: Option<Preparation>,
+    /// The seal of the last segment, on its way.
+    sealing: Option<JoinHandle<()>>,
     compaction: Option<JoinHandle<()>>,
     cancelled: Arc<AtomicBool>,
 }
@@ -93,10 +98,10 @@ pub struct FileJournal {
 impl FileJournal {
     /// Takes the directory, which is made if it does not exist, for this process alone.
     pub fn open(directory: &Path, options: FileOptions) -> Result<Self, OpenError> {
-        Self::open_on(Box::new(RealDisk), directory, options)
+        Self::open_on(Arc::new(RealDisk), directory, options)
     }
 
-    fn open_on(disk: Box<dyn Disk>, directory: &Path, options: FileOptions) -> Result<Self, OpenError> {
+    fn open_on(disk: Arc<dyn Disk>, directory: &Path, options: FileOptions) -> Result<Self, OpenError> {
         directory::make(directory).map_err(OpenError::io("make the directory", directory))?;
         Ok(Self {
             directory: directory.into(),
@@ -107,6 +112,8 @@ impl FileJournal {
             current: None,
             inventory: Arc::default(),
             buffer: Vec::new(),
+            spare: None,
+            sealing: None,
             compaction: None,
             cancelled: Arc::default(),
         })
@@ -122,19 +129,59 @@ impl FileJournal {
 
     /// Begins a new segment, then ends the old one: a sealed segment always has a successor.
     fn rotate(&mut self, first: Revision) -> io::Result<()> {
-        let new = Segment::create(&*self.disk, &self.directory, self.store, first)?;
-        let Some(mut old) = self.current.replace(new) else { return Ok(()) };
+        let new = match self.take_spare().map(|spare| Segment::adopt(spare, &self.directory, self.store, first)) {
+            Some(Ok(adopted)) => adopted,
+            refused => {
+                if let Some(Err(error)) = refused {
+                    tracing::warn!(%error, "cannot use a segment that was prepared");
+                }
+                Segment::create(&*self.disk, &self.directory, self.store, first)?
+            }
+        };
+        let is_prepared = new.is_prepared;
+        let Some(old) = self.current.replace(new) else { return Ok(()) };
         if old.first == first {
             // It had no good frame, and the new one has taken its name.
             return Ok(());
         }
-        if !old.abandoned
-            && let Err(error) = old.end(FrameKind::Sealed)
-        {
-            tracing::warn!(file = %old.path.display(), %error, "cannot seal a segment of the log");
+        self.inventory.lock().closed.push(ClosedSegment { path: old.path.clone(), next: first, bytes: old.length });
+        if old.abandoned {
+            return Ok(());
         }
-        self.inventory.lock().closed.push(ClosedSegment { path: old.path, next: first, bytes: old.length });
+        if is_prepared {
+            // The log is busy, and a segment without its seal is read as well.
+            self.finish_sealing();
+            self.sealing = std::thread::Builder::new().name("store-seal".into()).spawn(move || seal(old)).ok();
+        } else {
+            seal(old);
+        }
         Ok(())
+    }
+
+    fn finish_sealing(&mut self) {
+        if let Some(thread) = self.sealing.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the sealing of a segment panicked");
+        }
+    }
+
+    /// The segment that was prepared, if it is there.
+    fn take_spare(&mut self) -> Option<Spare> {
+        let spare = self.spare.take_if(|spare| spare.is_finished())?;
+        spare.finish().inspect_err(|error| tracing::warn!(%error, "cannot prepare a segment of the log")).ok()
+    }
+
+    /// Has the next segment prepared when the log is so busy that it will soon be needed.
+    fn prepare_if_worth(&mut self) {
+        let Some(segment) = self.current.as_ref().filter(|_| self.spare.is_none()) else { return };
+        let half = segment.is_prepared && segment.length >= self.options.segment_bytes / 2;
+        if half || (!segment.is_prepared && segment.is_busy) {
+            let (disk, cancelled) = (Arc::clone(&self.disk), Arc::clone(&self.cancelled));
+            let started = Preparation::start(disk, &self.directory, self.options.segment_bytes, cancelled);
+            self.spare =
+                started.inspect_err(|error| tracing::warn!(%error, "cannot prepare a segment of the log")).ok();
+        }
     }
 
     fn encode(&mut self, batch: Batch<'_>, salt: u32) -> Result<Vec<u8>, StorageError> {
@@ -201,13 +248,16 @@ impl Journal for FileJournal {
             )),
         });
         let (path, openings) = (segment.path.clone(), segment.openings());
+        let unnamed = (appended.is_ok() && std::mem::take(&mut segment.is_new)).then(|| self.directory.clone());
         if frame.capacity() <= BUFFER_KEPT_BYTES {
             self.buffer = frame;
             self.buffer.clear();
         }
         let mut opening = appended?;
+        self.prepare_if_worth();
         Ok(Some(Box::new(move || {
-            opening.sync().map_err(|error| {
+            let named = unnamed.map_or(Ok(()), |directory| sync_directory(&directory));
+            named.and_then(|()| opening.sync()).map_err(|error| {
                 StorageError::new(format!(
                     "{} could not be made durable: {error}; check the disk, the next commit is tried in a new file",
                     path.display()
@@ -218,8 +268,15 @@ impl Journal for FileJournal {
         })))
     }
 
+    /// A segment that was prepared is waited for, but not for ever; one that was not is left as soon as one is there.
     fn must_settle(&self) -> bool {
-        let full = |segment: &Segment| segment.abandoned || segment.length >= self.options.segment_bytes;
+        let limit = self.options.segment_bytes;
+        let full = |segment: &Segment| match &self.spare {
+            _ if segment.abandoned => true,
+            None => segment.length >= limit,
+            Some(spare) if spare.is_finished() => segment.length >= limit || !segment.is_prepared,
+            Some(_) => segment.length >= limit * 2,
+        };
         self.current.as_ref().is_none_or(full)
     }
 
@@ -271,12 +328,23 @@ impl Journal for FileJournal {
     fn close(&mut self) {
         self.cancelled.store(true, Ordering::Relaxed);
         self.finish_compaction();
+        self.finish_sealing();
+        if let Some(Ok(spare)) = self.spare.take().map(Preparation::finish) {
+            // The next opening removes what is left of it.
+            let _ = fs::remove_file(spare.path);
+        }
         if let Some(segment) = self.current.as_mut().filter(|segment| !segment.abandoned)
             && let Err(error) = segment.end(FrameKind::Closed)
         {
             tracing::warn!(file = %segment.path.display(), %error, "cannot note in the log that the store was closed");
         }
         self.current = None;
+    }
+}
+
+fn seal(mut segment: Segment) {
+    if let Err(error) = segment.end(FrameKind::Sealed) {
+        tracing::warn!(file = %segment.path.display(), %error, "cannot seal a segment of the log");
     }
 }
 

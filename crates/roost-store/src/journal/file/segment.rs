@@ -5,12 +5,14 @@ use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
 use super::directory::{finish, segment_path, unfinished_path};
 use super::disk::{Disk, DiskFile};
 use super::header::{FILE_HEADER_BYTES, FORMAT_VERSION, FileHeader, LOG_MAGIC};
+use super::spare::Spare;
 use super::{StoreIdentity, random_number};
 use crate::Revision;
 use crate::journal::frame::{FrameBuilder, FrameKind};
@@ -25,6 +27,9 @@ const ZERO_FRAME_MAX_BYTES: u64 = 64 << 10;
 
 /// So much is reserved at a time.
 const RESERVE_BYTES: u64 = 4 << 20;
+
+/// A log that fills its space sooner than this grows often enough to have it prepared.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// Why a segment took no frame.
 #[derive(Debug)]
@@ -56,6 +61,13 @@ pub(super) struct Segment {
     pub(super) length: u64,
     reserved: u64,
     reserving: bool,
+    /// When space was last reserved, and whether that was soon after the time before.
+    reserved_at: Option<Instant>,
+    pub(super) is_busy: bool,
+    /// All its space was written before its first frame came.
+    pub(super) is_prepared: bool,
+    /// Its name is not yet known to be durable; whoever makes a frame of it durable must see to that first.
+    pub(super) is_new: bool,
     pub(super) salt: u32,
     pub(super) abandoned: bool,
 }
@@ -80,12 +92,45 @@ impl Segment {
             length,
             reserved: length,
             reserving: true,
+            reserved_at: None,
+            is_busy: false,
+            is_prepared: false,
+            is_new: false,
             salt,
             abandoned: false,
         };
         segment.file.sync()?;
         finish(&unfinished, &segment.path)?;
         Ok(segment)
+    }
+
+    /// Makes a segment of a spare one. Its name is durable when the directory was synced.
+    pub(super) fn adopt(spare: Spare, directory: &Path, store: StoreIdentity, first: Revision) -> io::Result<Self> {
+        let Spare { mut file, path: unfinished, bytes } = spare;
+        let salt = random_number() as u32;
+        let header = FileHeader { magic: LOG_MAGIC, version: FORMAT_VERSION, store, revision: first, salt };
+        file.write_all_at(&header.encode(), 0)?;
+        // A file with a segment's name always has its header.
+        file.sync()?;
+        let path = segment_path(directory, first);
+        std::fs::rename(&unfinished, &path)?;
+        Ok(Self {
+            file,
+            openings: Arc::default(),
+            unsettled: VecDeque::new(),
+            path,
+            first,
+            last: first - 1,
+            length: FILE_HEADER_BYTES as u64,
+            reserved: bytes,
+            reserving: true,
+            reserved_at: None,
+            is_busy: false,
+            is_prepared: true,
+            is_new: true,
+            salt,
+            abandoned: false,
+        })
     }
 
     /// Goes on with a segment that was loaded. What is behind `length` goes, and what is before it is made durable: its
@@ -110,6 +155,10 @@ impl Segment {
             length,
             reserved: length,
             reserving: true,
+            reserved_at: None,
+            is_busy: false,
+            is_prepared: false,
+            is_new: false,
             salt: header.salt,
             abandoned: false,
         })
@@ -183,6 +232,8 @@ impl Segment {
         if !self.reserving || end <= self.reserved {
             return;
         }
+        self.is_busy = self.reserved_at.is_some_and(|before| before.elapsed() < BUSY);
+        self.reserved_at = Some(Instant::now());
         // Where a reservation failed, frames have been written behind the reserved space since; those must stay.
         let start = self.reserved.max(self.length);
         let (target, result) = if frame <= ZERO_FRAME_MAX_BYTES {

@@ -6,6 +6,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -136,7 +137,7 @@ fn a_reservation_that_failed_does_not_overwrite_what_came_after_it() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let directory = tempfile::tempdir().unwrap();
     let faults = Arc::new(Faults::default());
-    let disk = Box::new(FaultyDisk(Arc::clone(&faults)));
+    let disk = Arc::new(FaultyDisk(Arc::clone(&faults)));
     let journal = FileJournal::open_on(disk, directory.path(), FileOptions::default()).unwrap();
     let store = Store::open(journal, Options::default()).unwrap();
     // The segment is opened for the sync first.
@@ -148,6 +149,32 @@ fn a_reservation_that_failed_does_not_overwrite_what_came_after_it() {
     assert_eq!(contents(&copied), contents(&store));
 }
 
+#[test]
+fn a_busy_log_moves_on_to_a_segment_that_was_prepared() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    // No segment that grows as it is written has this length: those grow by whole mebibytes.
+    let options = FileOptions { segment_bytes: 5 << 19, compact_bytes: 64 << 20 };
+    let store = Store::open(FileJournal::open(directory.path(), options).unwrap(), Options::default()).unwrap();
+    let value = "x".repeat(50 << 10);
+    let is_prepared = |entry: fs::DirEntry| {
+        let path = entry.path();
+        path.extension().is_none() && fs::metadata(path).is_ok_and(|file| file.len() == options.segment_bytes)
+    };
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while !fs::read_dir(directory.path()).unwrap().filter_map(Result::ok).any(is_prepared) {
+        assert!(Instant::now() < deadline, "no segment was prepared");
+        runtime.block_on(store.commit(vec![write(0, value.clone())])).unwrap();
+    }
+    runtime.block_on(store.commit(vec![write(1, "after".to_owned())])).unwrap();
+    let (_copy, copied) = open_copy(directory.path());
+    assert_eq!((contents(&copied), copied.revision()), (contents(&store), store.revision()));
+    runtime.block_on(store.close());
+    assert!(!directory.path().join("log-spare.new").exists());
+    let again = Store::open(FileJournal::open(directory.path(), options).unwrap(), Options::default()).unwrap();
+    assert_eq!((contents(&again), again.revision()), (contents(&store), store.revision()));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 32, ..ProptestConfig::default() })]
 
@@ -156,7 +183,7 @@ proptest! {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let directory = tempfile::tempdir().unwrap();
         let faults = Arc::new(Faults::default());
-        let journal = FileJournal::open_on(Box::new(FaultyDisk(Arc::clone(&faults))), directory.path(), FILES).unwrap();
+        let journal = FileJournal::open_on(Arc::new(FaultyDisk(Arc::clone(&faults))), directory.path(), FILES).unwrap();
         let store = Store::open(journal, Options::default()).unwrap();
         let mut acknowledged: (Revision, BTreeMap<String, Bytes>) = (1, BTreeMap::new());
         // What refused commits would have made of it: until the next one succeeds, one may turn up after a power loss.
