@@ -1,6 +1,5 @@
 //! The listener: TLS, HTTP/1.1, a token for every call, and limits against those who stall or flood.
 
-use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,26 +8,19 @@ use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode, request};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use roost_host::wire::{MAX_BODY, RENEWED_TOKEN_HEADER, TOKEN_HEADER};
-use roost_ignition_server::{CertificateError, Counter, Limits, Patient, ServingCertificate, caller, tls_config};
+use roost_ignition_server::{
+    CertificateError, Counter, Limits, Patience, ServingCertificate, caller, converse, receive, tls_config,
+};
 use serde::de::DeserializeOwned;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::answer::{self, Answer};
 use crate::registry::{Ask, Caller, Refusal, Registry};
 use crate::route::{self, Call};
 use crate::token::{Claims, TokenProblem};
-
-/// The head of a request: a token in an address has some hundred bytes.
-const MAX_HEAD: usize = 16 << 10;
-const MAX_HEADERS: usize = 64;
-/// How long open requests may take after the service was asked to stop.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How long and how much.
 #[derive(Clone, Copy, Debug)]
@@ -71,38 +63,13 @@ impl<R: Registry> Server<R> {
         self: Arc<Self>,
         listener: TcpListener,
         certificate: Arc<ServingCertificate>,
-        mut stop: watch::Receiver<bool>,
+        stop: watch::Receiver<bool>,
     ) -> Result<(), CertificateError> {
         let acceptor = TlsAcceptor::from(Arc::new(tls_config(certificate)?));
-        let most = self.settings.limits.connections.min(Semaphore::MAX_PERMITS);
-        let places = Arc::new(Semaphore::new(most));
-        loop {
-            let place = tokio::select! {
-                place = Arc::clone(&places).acquire_owned() => place,
-                _ = stop.wait_for(|stopping| *stopping) => break,
-            };
-            let Ok(place) = place else { break };
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                _ = stop.wait_for(|stopping| *stopping) => break,
-            };
-            match accepted {
-                Ok((stream, peer)) => {
-                    let (server, acceptor, stop) = (Arc::clone(&self), acceptor.clone(), stop.clone());
-                    tokio::spawn(async move {
-                        server.connection(acceptor, stream, peer, stop).await;
-                        drop(place);
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                }
-            }
-        }
-        drop(listener);
-        let all = u32::try_from(most).unwrap_or(u32::MAX);
-        let _ = tokio::time::timeout(DRAIN_TIMEOUT, places.acquire_many(all)).await;
+        receive(listener, self.settings.limits.connections, stop.clone(), |stream, peer| {
+            Some(Arc::clone(&self).connection(acceptor.clone(), stream, peer, stop.clone()))
+        })
+        .await;
         Ok(())
     }
 
@@ -111,29 +78,12 @@ impl<R: Registry> Server<R> {
         acceptor: TlsAcceptor,
         stream: TcpStream,
         peer: SocketAddr,
-        mut stop: watch::Receiver<bool>,
+        stop: watch::Receiver<bool>,
     ) {
-        let _ = stream.set_nodelay(true);
         let handshake = tokio::time::timeout(self.settings.read_timeout, acceptor.accept(stream));
         let Ok(Ok(stream)) = handshake.await else { return };
-        let server = Arc::clone(&self);
-        let service = service_fn(move |request: Request<Incoming>| {
-            let server = Arc::clone(&server);
-            async move { Ok::<_, Infallible>(server.answer(request, peer).await) }
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.settings.read_timeout)
-            .max_headers(MAX_HEADERS)
-            .max_buf_size(MAX_HEAD)
-            .serve_connection(TokioIo::new(Patient::new(stream, self.settings.write_timeout)), service);
-        tokio::pin!(connection);
-        tokio::select! {
-            _ = connection.as_mut() => return,
-            _ = stop.wait_for(|stopping| *stopping) => {}
-        }
-        connection.as_mut().graceful_shutdown();
-        let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection).await;
+        let patience = Patience { read: self.settings.read_timeout, write: self.settings.write_timeout };
+        converse(stream, patience, stop, |request| self.answer(request, peer)).await;
     }
 
     async fn answer(&self, request: Request<Incoming>, peer: SocketAddr) -> Answer {

@@ -10,6 +10,7 @@ mod certificate;
 mod limits;
 mod metrics;
 mod patience;
+mod reception;
 mod request;
 mod server;
 mod servers;
@@ -21,6 +22,6 @@ pub use authority::{
 pub use certificate::{CertificateError, ServingCertificate, tls_config};
 pub use limits::{Counter, Limits, Rate, caller};
 pub use metrics::Metrics;
-pub use patience::Patient;
+pub use reception::{Patience, converse, receive};
 pub use server::{Server, ServerSettings};
 pub use servers::{Listen, ServeError, Servers};

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 /// A stream that fails when what was written has not left in time.
-pub struct Patient<S> {
+pub(crate) struct Patient<S> {
     stream: S,
     patience: Duration,
     /// Set while something written has not left.
@@ -18,7 +18,7 @@ pub struct Patient<S> {
 
 impl<S> Patient<S> {
     /// A stream that waits that long.
-    pub fn new(stream: S, patience: Duration) -> Self {
+    pub(crate) fn new(stream: S, patience: Duration) -> Self {
         Self { stream, patience, deadline: None }
     }
 

@@ -1,7 +1,6 @@
 //! One listener of one hosted cluster: TLS, HTTP/1.1, and limits against those who stall or flood.
 
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,14 +9,11 @@ use aws_lc_rs::digest::{SHA256, digest};
 use http::request::Parts;
 use http::{Method, Request, StatusCode};
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use roost_ignition::SpecVersion;
 use roost_pki::Certificate;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 
 use crate::answer::{self, Answer};
@@ -26,7 +22,7 @@ use crate::authority::{Authority, Fetch, Payload, PlaneId, Refresh, Refusal, Rej
 use crate::certificate::{CertificateError, ServingCertificate, tls_config};
 use crate::limits::{Counter, Limits, caller};
 use crate::metrics::Metrics;
-use crate::patience::Patient;
+use crate::reception::{Patience, converse, receive};
 use crate::request::{self, Asked, Named, Wanted};
 
 /// A machine that has not finished its handshake, and then its request, by then is gone or hostile. Upstream's value.
@@ -35,11 +31,6 @@ const READ_TIMEOUT: Duration = Duration::from_secs(5);
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The authority writes to two clusters; beyond this the machine had better ask again.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(20);
-/// The head of a request in bytes and in headers: a booting machine sends a few hundred bytes.
-const MAX_HEAD: usize = 16 << 10;
-const MAX_HEADERS: usize = 64;
-/// How long open requests may take after the server was asked to stop.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What a server is made with.
 #[derive(Clone, Debug)]
@@ -103,47 +94,21 @@ impl<A: Authority> Server<A> {
         self: Arc<Self>,
         listener: TcpListener,
         certificate: Arc<ServingCertificate>,
-        mut stop: watch::Receiver<bool>,
+        stop: watch::Receiver<bool>,
     ) -> Result<(), CertificateError> {
         let acceptor = TlsAcceptor::from(Arc::new(tls_config(certificate)?));
-        let most = self.settings.limits.connections.min(Semaphore::MAX_PERMITS);
-        let places = Arc::new(Semaphore::new(most));
-        loop {
-            let place = tokio::select! {
-                place = Arc::clone(&places).acquire_owned() => place,
-                _ = stop.wait_for(|stopping| *stopping) => break,
-            };
-            let Ok(place) = place else { break };
-            let accepted = tokio::select! {
-                accepted = listener.accept() => accepted,
-                _ = stop.wait_for(|stopping| *stopping) => break,
-            };
-            let (stream, peer) = match accepted {
-                Ok(accepted) => accepted,
-                Err(error) => {
-                    // Out of file descriptors or a connection that died early: others must still be served.
-                    tracing::warn!(%error, "a connection could not be accepted");
-                    tokio::time::sleep(Duration::from_millis(20)).await;
-                    continue;
-                }
-            };
+        receive(listener, self.settings.limits.connections, stop.clone(), |stream, peer| {
             let Some(guest) = Guest::admit(&self, peer.ip()) else {
                 self.metrics.connection_refused();
-                continue;
+                return None;
             };
-            let server = Arc::clone(&self);
-            let (acceptor, stop) = (acceptor.clone(), stop.clone());
-            tokio::spawn(async move {
+            let (server, acceptor, stop) = (Arc::clone(&self), acceptor.clone(), stop.clone());
+            Some(async move {
                 server.connection(acceptor, stream, peer, stop).await;
-                drop((guest, place));
-            });
-        }
-        drop(listener);
-        // Every connection has a place, and gives it back when it ends.
-        let all = u32::try_from(most).unwrap_or(u32::MAX);
-        if tokio::time::timeout(DRAIN_TIMEOUT, places.acquire_many(all)).await.is_err() {
-            tracing::warn!("some requests did not end in time and were cut off");
-        }
+                drop(guest);
+            })
+        })
+        .await;
         Ok(())
     }
 
@@ -153,9 +118,8 @@ impl<A: Authority> Server<A> {
         acceptor: TlsAcceptor,
         stream: TcpStream,
         peer: SocketAddr,
-        mut stop: watch::Receiver<bool>,
+        stop: watch::Receiver<bool>,
     ) {
-        let _ = stream.set_nodelay(true);
         let handshake = tokio::time::timeout(self.settings.read_timeout, acceptor.accept(stream));
         let Ok(Ok(stream)) = handshake.await else {
             self.metrics.handshake_failed();
@@ -164,24 +128,8 @@ impl<A: Authority> Server<A> {
         self.metrics.connected();
         let shown = stream.get_ref().1.peer_certificates().unwrap_or_default();
         let shown: Arc<[Certificate]> = shown.iter().filter_map(|one| Certificate::from_der(one).ok()).collect();
-        let server = Arc::clone(&self);
-        let service = service_fn(move |request: Request<Incoming>| {
-            let (server, shown) = (Arc::clone(&server), Arc::clone(&shown));
-            async move { Ok::<_, Infallible>(server.answer(request, peer, shown).await) }
-        });
-        let connection = http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(self.settings.read_timeout)
-            .max_headers(MAX_HEADERS)
-            .max_buf_size(MAX_HEAD)
-            .serve_connection(TokioIo::new(Patient::new(stream, self.settings.write_timeout)), service);
-        tokio::pin!(connection);
-        tokio::select! {
-            _ = connection.as_mut() => return,
-            _ = stop.wait_for(|stopping| *stopping) => {}
-        }
-        connection.as_mut().graceful_shutdown();
-        let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection).await;
+        let patience = Patience { read: self.settings.read_timeout, write: self.settings.write_timeout };
+        converse(stream, patience, stop, |request| self.answer(request, peer, Arc::clone(&shown))).await;
     }
 
     async fn answer(&self, request: Request<Incoming>, peer: SocketAddr, shown: Arc<[Certificate]>) -> Answer {

@@ -15,6 +15,31 @@ pub const LABEL_MAX: usize = 63;
 /// The longest DNS subdomain.
 pub const SUBDOMAIN_MAX: usize = 253;
 
+/// Words that cannot stand for a field or a variable in an expression of CEL.
+pub const EXPRESSION_KEYWORDS: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
 const QUALIFIED_FORMAT: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const QUALIFIED_WORDS: &str =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";

@@ -13,29 +13,6 @@ use crate::fill::Fill;
 const RULES: &[&str] = &["resourceRules", "excludeResourceRules"];
 const AUDIT_ANNOTATIONS_MAX: usize = 20;
 const AUDIT_EXPRESSION_MAX: usize = 5 * 1024;
-const RESERVED_WORDS: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
 
 pub(super) fn defaults(policy: &mut Value) {
     let spec = policy.at_or_empty("spec");
@@ -100,7 +77,7 @@ fn require_expression(expression: &Spot<'_>, words: &str, errors: &mut Errors) {
 fn is_identifier(name: &str) -> bool {
     name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic())
         && name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric())
-        && !RESERVED_WORDS.contains(&name)
+        && !names::EXPRESSION_KEYWORDS.contains(&name)
 }
 
 fn validate_parameter_kind(parameter: &Spot<'_>, errors: &mut Errors) {

@@ -2,36 +2,14 @@
 
 use std::borrow::Cow;
 
-const RESERVED: &[&str] = &[
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+use roost_object::names::EXPRESSION_KEYWORDS;
 
 /// The identifier for a property; none when there is no way to write it.
 pub(crate) fn escape(name: &str) -> Option<Cow<'_, str>> {
     if name.is_empty() || name.starts_with(|c: char| c.is_ascii_digit()) {
         return None;
     }
-    if RESERVED.contains(&name) {
+    if EXPRESSION_KEYWORDS.contains(&name) {
         return Some(Cow::Owned(format!("__{name}__")));
     }
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -80,7 +58,7 @@ pub(crate) fn unescape(identifier: &str) -> Option<Cow<'_, str>> {
             "dot" => out.push('.'),
             "dash" => out.push('-'),
             "slash" => out.push('/'),
-            word if RESERVED.contains(&word) && identifier.len() == word.len() + 4 => out.push_str(word),
+            word if EXPRESSION_KEYWORDS.contains(&word) && identifier.len() == word.len() + 4 => out.push_str(word),
             _ => return None,
         }
         rest = &inside[length + 2..];

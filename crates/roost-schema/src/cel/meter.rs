@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::constant::is_constant;
 use super::value::{EvalError, Value};
 use crate::pattern::Matcher;
 
@@ -190,44 +191,7 @@ fn library_cost(
             Ok(Value::Format(format)) => regex_cost(size(1), format.max_regex_size),
             _ => return None,
         },
-        "masked"
-        | "prefixLength"
-        | "family"
-        | "isUnspecified"
-        | "isLoopback"
-        | "isLinkLocalMulticast"
-        | "isLinkLocalUnicast"
-        | "isGlobalUnicast"
-        | "format.named"
-        | "sign"
-        | "asInteger"
-        | "isInteger"
-        | "asApproximateFloat"
-        | "isGreaterThan"
-        | "isLessThan"
-        | "compareTo"
-        | "add"
-        | "sub"
-        | "major"
-        | "minor"
-        | "patch"
-        | "getScheme"
-        | "getHostname"
-        | "getHost"
-        | "getPort"
-        | "getEscapedPath"
-        | "getQuery"
-        | "serviceAccount"
-        | "path"
-        | "group"
-        | "resource"
-        | "subresource"
-        | "namespace"
-        | "name"
-        | "allowed"
-        | "reason"
-        | "error"
-        | "errored" => 1,
+        function if is_constant(function) => 1,
         "_==_" => match args.first() {
             Some(Ok(
                 Value::Quantity(_)

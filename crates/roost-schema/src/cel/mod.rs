@@ -7,6 +7,7 @@ mod access;
 mod ast;
 mod checker;
 mod compare;
+mod constant;
 mod cost;
 mod declarations;
 mod escape;

@@ -4,6 +4,7 @@ use super::calls::{Estimate, REGEX, TRAVERSAL, cost, sized};
 use super::range::Range;
 use super::{Coster, Operand, Route, extended};
 use crate::cel::ast::{Expr, Kind, Literal};
+use crate::cel::constant::is_constant;
 use crate::cel::types::Type;
 
 /// The longest pattern that named formats stand for.
@@ -58,44 +59,7 @@ impl<'s> Coster<'_, 's> {
         let receiver = target.map(|target| self.known(target));
         Some(match function {
             "check" => cost(Range::fixed(350_000)),
-            "serviceAccount"
-            | "path"
-            | "group"
-            | "resource"
-            | "subresource"
-            | "namespace"
-            | "name"
-            | "allowed"
-            | "reason"
-            | "error"
-            | "errored"
-            | "masked"
-            | "prefixLength"
-            | "family"
-            | "isUnspecified"
-            | "isLoopback"
-            | "isLinkLocalMulticast"
-            | "isLinkLocalUnicast"
-            | "isGlobalUnicast"
-            | "format.named"
-            | "sign"
-            | "asInteger"
-            | "isInteger"
-            | "asApproximateFloat"
-            | "isGreaterThan"
-            | "isLessThan"
-            | "compareTo"
-            | "add"
-            | "sub"
-            | "major"
-            | "minor"
-            | "patch"
-            | "getScheme"
-            | "getHostname"
-            | "getHost"
-            | "getPort"
-            | "getEscapedPath"
-            | "getQuery" => cost(Range::ONE),
+            function if is_constant(function) => cost(Range::ONE),
             "fieldSelector" | "labelSelector" => {
                 let size = first?;
                 cost(Range::fixed(10).add(size.scale(TRAVERSAL)).add(size.scale(0.5).scale(50.0)))
