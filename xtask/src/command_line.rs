@@ -200,17 +200,22 @@ pub(crate) enum MetalWay {
     Iso,
     /// From the network, by the script that it links to.
     Ipxe,
+    /// From virtual media, by a management controller that a BareMetalHost names.
+    Redfish,
 }
 
 /// How machines become nodes.
 #[derive(Debug, Args)]
 pub(crate) struct Metal {
     /// The ways, separated by commas.
-    #[arg(long, value_enum, value_delimiter = ',', default_value = "iso,ipxe", value_name = "WAY")]
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "iso,ipxe,redfish", value_name = "WAY")]
     pub(crate) ways: Vec<MetalWay>,
     /// A directory with a live image and a disk that were made already.
     #[arg(long, value_name = "DIR")]
     pub(crate) images: Option<PathBuf>,
+    /// A static `hcp-agent` that was built already.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) agent: Option<PathBuf>,
 }
 
 /// Which plane the conformance tests run on.

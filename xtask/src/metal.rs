@@ -8,7 +8,7 @@ use roost_tests::ours;
 
 use crate::command_line::{Image, Metal, MetalWay};
 use crate::task::TaskError;
-use crate::{agent, hosts as binaries, image};
+use crate::{agent, hosts as binaries, image, redfish};
 
 /// Builds everything, and takes one machine a way through its life.
 pub(crate) fn run(arguments: &Metal) -> Result<(), TaskError> {
@@ -17,6 +17,7 @@ pub(crate) fn run(arguments: &Metal) -> Result<(), TaskError> {
         ("curl", "curl"),
         ("ip", "iproute2"),
         ("nsenter", "util-linux"),
+        ("debugfs", "e2fsprogs"),
     ] {
         image::needed(program, package)?;
     }
@@ -24,7 +25,10 @@ pub(crate) fn run(arguments: &Metal) -> Result<(), TaskError> {
         Some(binary) => PathBuf::from(binary),
         None => binaries::build()?,
     };
-    let agent = agent::build(false)?;
+    let agent = match &arguments.agent {
+        Some(agent) => agent.clone(),
+        None => agent::build(false)?,
+    };
     let images = match &arguments.images {
         Some(images) => images.canonicalize().map_err(|source| TaskError::File { path: images.clone(), source })?,
         None => make_images(&agent)?,
@@ -33,6 +37,7 @@ pub(crate) fn run(arguments: &Metal) -> Result<(), TaskError> {
         let first = match way {
             MetalWay::Iso => FirstBoot::Disc,
             MetalWay::Ipxe => FirstBoot::Network,
+            MetalWay::Redfish => FirstBoot::VirtualMedia(redfish::emulator_of_machines()?),
         };
         println!("== {way:?}");
         let begin = Instant::now();

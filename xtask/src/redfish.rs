@@ -1,13 +1,14 @@
 //! `cargo xtask redfish`: our client of management controllers, and BareMetalHosts, against the emulator of sushy-tools.
 
 use std::net::TcpListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use roost_pki::Secret;
 use roost_tests::hosted::{self, Emulated, Management};
 
+use crate::image;
 use crate::task::{self, TaskError};
 
 /// The emulator, and what it reads passwords with.
@@ -32,10 +33,7 @@ impl Drop for Running {
 pub(crate) async fn run() -> Result<(), TaskError> {
     let folder = tempfile::tempdir().map_err(|source| TaskError::File { path: std::env::temp_dir(), source })?;
     let place = |name: &str| folder.path().join(name);
-    task::run(task::command("python3").args(["-m", "venv"]).arg(place("venv")))?;
-    task::run(
-        task::command(place("venv/bin/pip")).args(["install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES),
-    )?;
+    install(&place("venv"), &PACKAGES)?;
     let hash = "import bcrypt; print('root:' + bcrypt.hashpw(b'calvin', bcrypt.gensalt(5)).decode())";
     let hashed = task::command(place("venv/bin/python")).args(["-c", hash]).output();
     let hashed = hashed.map_err(|source| TaskError::Start { program: "python".to_owned(), source })?;
@@ -65,6 +63,31 @@ pub(crate) async fn run() -> Result<(), TaskError> {
     let emulated = Emulated { address, username: "root".to_owned(), password: Secret::new("calvin".to_owned()) };
     let lived = hosted::run_bare_metal(&management, &emulated, &mut |step| println!("  {step}")).await;
     lived.map_err(|error| TaskError::Found(error.to_string()))
+}
+
+/// The emulator with what it speaks to libvirt with, kept for the next time: the latter is compiled.
+pub(crate) fn emulator_of_machines() -> Result<PathBuf, TaskError> {
+    for (program, package) in [
+        ("libvirtd", "libvirt-daemon and libvirt-daemon-driver-qemu"),
+        ("virsh", "libvirt-clients"),
+        ("pkg-config", "pkg-config and libvirt-dev"),
+    ] {
+        image::needed(program, package)?;
+    }
+    let version = image::output(task::command("pkg-config").args(["--modversion", "libvirt"]))?;
+    let version = version.trim();
+    let kept = image::cache().with_file_name(format!("redfish-{version}"));
+    let emulator = kept.join("bin/sushy-emulator");
+    if !emulator.exists() {
+        install(&kept, &[PACKAGES[0], &format!("libvirt-python=={version}")])?;
+    }
+    Ok(emulator)
+}
+
+fn install(environment: &Path, packages: &[&str]) -> Result<(), TaskError> {
+    task::run(task::command("python3").args(["-m", "venv"]).arg(environment))?;
+    let mut pip = task::command(environment.join("bin/pip"));
+    task::run(pip.args(["install", "--quiet", "--disable-pip-version-check"]).args(packages))
 }
 
 fn configuration(folder: &Path, port: u16) -> String {

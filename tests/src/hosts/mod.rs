@@ -6,7 +6,6 @@
 mod host;
 mod ignited;
 mod journey;
-mod machine;
 mod metal;
 mod network;
 mod plane;
@@ -15,8 +14,7 @@ mod shell;
 use std::path::PathBuf;
 
 pub use journey::{Journey, run};
-pub use machine::FirstBoot;
-pub use metal::{MetalJourney, run as run_metal};
+pub use metal::{FirstBoot, MetalJourney, run as run_metal};
 pub use network::run as run_network;
 
 use crate::assets::AssetError;

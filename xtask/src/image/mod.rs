@@ -60,8 +60,7 @@ pub(crate) fn run(arguments: &Image) -> Result<(), TaskError> {
 }
 
 fn build(arguments: &Image) -> Result<Built, TaskError> {
-    let cache = assets::directory().ancestors().nth(2).map_or_else(|| PathBuf::from(".cache"), Path::to_owned);
-    let cache = cache.join("image");
+    let cache = cache();
     let packages = packages::fetch(&cache)?;
     let agent = match &arguments.agent {
         Some(agent) => agent.clone(),
@@ -81,6 +80,12 @@ fn build_agent() -> Result<PathBuf, TaskError> {
     crate::agent::build(true)
 }
 
+/// Where packages are kept from one run to the next.
+pub(crate) fn cache() -> PathBuf {
+    let cache = assets::directory().ancestors().nth(2).map_or_else(|| PathBuf::from(".cache"), Path::to_owned);
+    cache.join("image")
+}
+
 pub(crate) fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| assets::repository().join("target"), PathBuf::from)
 }
@@ -95,7 +100,7 @@ pub(crate) fn needed(program: &str, package: &str) -> Result<(), TaskError> {
 }
 
 /// What a command says.
-fn output(command: &mut std::process::Command) -> Result<String, TaskError> {
+pub(crate) fn output(command: &mut std::process::Command) -> Result<String, TaskError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let output = command.output().map_err(|source| TaskError::Start { program: program.clone(), source })?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
