@@ -198,7 +198,7 @@ async fn deployments(served: &Served, clusters: usize) -> Result<(Duration, f64)
         loop {
             let (_, pods) = api.send(Method::GET, "/api/v1/namespaces/default/pods", None).await?;
             for pod in pods["items"].as_array().into_iter().flatten() {
-                pretend::step(&api, pod).await?;
+                pretend::step(&api, pod, pretend::Addresses::Same).await?;
             }
             let (_, found) = api.send(Method::GET, &format!("{path}/web"), None).await?;
             if found["status"]["availableReplicas"] == 1 {

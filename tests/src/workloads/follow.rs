@@ -59,7 +59,7 @@ pub(super) fn follow(api: &Api) -> Followers {
             pods.for_each_concurrent(TOGETHER, |pod| {
                 let api = api.clone();
                 async move {
-                    let _ = pretend::step(&api, &pod).await;
+                    let _ = pretend::step(&api, &pod, pretend::Addresses::Same).await;
                 }
             })
             .await;

@@ -172,7 +172,7 @@ async fn run_nodes(api: Api, seen: Arc<Mutex<Seen>>) {
                 if pretend::is_to_end(pod) {
                     seen.lock().ended(pod);
                 }
-                let _ = pretend::step(&api, pod).await;
+                let _ = pretend::step(&api, pod, pretend::Addresses::Same).await;
             }
         }
         tokio::time::sleep(INTERVAL).await;

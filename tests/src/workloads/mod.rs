@@ -22,6 +22,7 @@ use crate::text_difference;
 use api::Api;
 pub use bench::{BenchEffort, BenchFigures, ClusterFigures, PlaneFigures, bench};
 pub use kills::{Kills, kill};
+use pretend::Addresses;
 pub use pretend::Kubelets;
 use scenario::Scenario;
 pub use serve::{Serving, serve};
@@ -85,7 +86,7 @@ pub struct Outcome {
 
 /// Gives a plane nodes that pretend to run pods.
 pub async fn pretend_nodes(client: Client) -> Result<Kubelets, WorkloadsError> {
-    pretend::start(&Api::stock(client)).await
+    pretend::start(&Api::stock(client), Addresses::Own).await
 }
 
 /// Plays scenarios on both planes and compares how they end.
@@ -100,7 +101,7 @@ pub async fn compare(filter: Option<&str>, one_in: usize) -> Result<Outcome, Wor
     stock::start_scheduler(&mut plane)?;
     let stock = Api::stock(plane.administrator()?);
     let (ours, _engine) = Api::ours().await?;
-    let _kubelets = [pretend::start(&stock).await?, pretend::start(&ours).await?];
+    let _kubelets = [pretend::start(&stock, Addresses::Same).await?, pretend::start(&ours, Addresses::Same).await?];
     let (stock, ours) = (&stock, &ours);
     let played = scenarios.len();
     let results: Vec<Option<String>> = futures::stream::iter(scenarios.iter().enumerate())

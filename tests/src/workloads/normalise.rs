@@ -33,6 +33,8 @@ const VOLATILE: &[&str] = &[
     "lastPhaseTransitionTime",
     "lastScaleTime",
     "nodeName",
+    "hostIP",
+    "hostIPs",
     "zone",
     "topology.kubernetes.io/zone",
 ];

@@ -17,6 +17,15 @@ const INTERVAL: Duration = Duration::from_millis(100);
 /// How often nodes say that they are alive.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
+/// Which addresses pods get.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Addresses {
+    /// All the same, so that what is made of them can be compared.
+    Same,
+    /// Each its own.
+    Own,
+}
+
 /// The kubelets of a plane; dropping them ends them.
 pub struct Kubelets(Vec<JoinHandle<()>>);
 
@@ -29,7 +38,7 @@ impl Drop for Kubelets {
 }
 
 /// Makes nodes and lets pods run on them.
-pub(super) async fn start(api: &Api) -> Result<Kubelets, WorkloadsError> {
+pub(super) async fn start(api: &Api, addresses: Addresses) -> Result<Kubelets, WorkloadsError> {
     make_nodes(api).await?;
     let (heart, pods) = (api.clone(), api.clone());
     let heart = tokio::spawn(async move {
@@ -40,7 +49,7 @@ pub(super) async fn start(api: &Api) -> Result<Kubelets, WorkloadsError> {
     });
     let pods = tokio::spawn(async move {
         loop {
-            let _ = look(&pods).await;
+            let _ = look(&pods, addresses).await;
             tokio::time::sleep(INTERVAL).await;
         }
     });
@@ -89,15 +98,37 @@ pub(super) async fn beat(api: &Api) -> Result<(), WorkloadsError> {
 /// Says that a node is alive.
 pub(super) async fn beat_one(api: &Api, number: usize) -> Result<(), WorkloadsError> {
     let resources = json!({"cpu": "8", "memory": "32Gi", "pods": "200", "ephemeral-storage": "10Gi"});
-    let status = json!({"status": {"capacity": resources, "allocatable": resources,
+    let addresses = json!([{"type": "InternalIP", "address": address_of_node(number)},
+        {"type": "Hostname", "address": format!("node-{number}")}]);
+    let status = json!({"status": {"capacity": resources, "allocatable": resources, "addresses": addresses,
         "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady", "lastHeartbeatTime": now()}]}});
     api.send(Method::PATCH, &format!("/api/v1/nodes/node-{number}/status"), Some(&status)).await.map(drop)
 }
 
-async fn look(api: &Api) -> Result<(), WorkloadsError> {
+fn address_of_node(number: usize) -> String {
+    format!("10.2.{}.{}", number / 250, number % 250 + 1)
+}
+
+/// The address of the node that a pod is on.
+fn host_address(pod: &Value) -> String {
+    let number = pod["spec"]["nodeName"].as_str().and_then(|name| name.strip_prefix("node-")?.parse().ok());
+    address_of_node(number.unwrap_or_default())
+}
+
+/// The address of a pod: one of its own is made of its uid, of whose values 24 bits are enough to tell pods apart.
+fn address(pod: &Value, addresses: Addresses) -> String {
+    let uid = pod["metadata"]["uid"].as_str().unwrap_or_default();
+    let number = u32::from_str_radix(uid.get(..6).unwrap_or_default(), 16).ok();
+    match number.filter(|_| addresses == Addresses::Own) {
+        Some(number) => format!("100.{}.{}.{}", number >> 16, number >> 8 & 0xff, number & 0xff),
+        None => "10.1.0.1".to_owned(),
+    }
+}
+
+async fn look(api: &Api, addresses: Addresses) -> Result<(), WorkloadsError> {
     let (_, pods) = api.send(Method::GET, "/api/v1/pods", None).await?;
     for pod in pods["items"].as_array().into_iter().flatten() {
-        step(api, pod).await?;
+        step(api, pod, addresses).await?;
     }
     Ok(())
 }
@@ -109,7 +140,7 @@ pub(super) fn is_to_end(pod: &Value) -> bool {
 }
 
 /// Does what a kubelet would do next about a pod.
-pub(super) async fn step(api: &Api, pod: &Value) -> Result<(), WorkloadsError> {
+pub(super) async fn step(api: &Api, pod: &Value, addresses: Addresses) -> Result<(), WorkloadsError> {
     let text = |name: &str| pod["metadata"][name].as_str().unwrap_or_default();
     let path = format!("/api/v1/namespaces/{}/pods/{}", text("namespace"), text("name"));
     if is_to_end(pod) {
@@ -117,7 +148,7 @@ pub(super) async fn step(api: &Api, pod: &Value) -> Result<(), WorkloadsError> {
         api.send(Method::DELETE, &path, Some(&options)).await?;
     } else if !pod["spec"]["nodeName"].is_null() && pod["metadata"]["deletionTimestamp"].is_null() {
         let phase = pod["status"]["phase"].as_str().unwrap_or_default();
-        if let Some(status) = next_status(pod, phase) {
+        if let Some(status) = next_status(pod, phase, addresses) {
             api.send(Method::PATCH, &format!("{path}/status"), Some(&json!({"status": status}))).await?;
         }
     }
@@ -125,7 +156,7 @@ pub(super) async fn step(api: &Api, pod: &Value) -> Result<(), WorkloadsError> {
 }
 
 /// What a kubelet would say next about a pod.
-fn next_status(pod: &Value, phase: &str) -> Option<Value> {
+fn next_status(pod: &Value, phase: &str, addresses: Addresses) -> Option<Value> {
     let labels = &pod["metadata"]["labels"];
     let container = pod["spec"]["containers"][0]["name"].as_str().unwrap_or_default();
     if let Some(end) = labels["ends"].as_str() {
@@ -137,11 +168,16 @@ fn next_status(pod: &Value, phase: &str) -> Option<Value> {
         return Some(json!({"phase": end, "startTime": now(), "containerStatuses": [{"name": container, "image": "a",
             "imageID": "", "ready": false, "restartCount": 0, "state": {"terminated": terminated}}]}));
     }
+    let generation = &pod["metadata"]["generation"];
     if phase != "Pending" {
-        return None;
+        // A kubelet says which generation it goes by.
+        let behind = phase == "Running" && pod["status"]["observedGeneration"] != *generation;
+        return behind.then(|| json!({"observedGeneration": generation}));
     }
     let ready = if labels["broken"].is_string() { "False" } else { "True" };
-    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "lastTransitionTime": now()});
-    Some(json!({"phase": "Running", "startTime": now(), "podIP": "10.1.0.1", "podIPs": [{"ip": "10.1.0.1"}],
+    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "lastTransitionTime": now(), "observedGeneration": generation});
+    let (host, address) = (host_address(pod), address(pod, addresses));
+    Some(json!({"phase": "Running", "startTime": now(), "observedGeneration": generation,
+        "hostIP": host, "hostIPs": [{"ip": host}], "podIP": address, "podIPs": [{"ip": address}],
         "conditions": [condition("PodScheduled", "True"), condition("ContainersReady", ready), condition("Ready", ready)]}))
 }
