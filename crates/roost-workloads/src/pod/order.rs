@@ -29,26 +29,22 @@ impl Doubles {
     }
 }
 
-/// The pod that goes first is the lesser one.
+/// The pod that goes first is the lesser one: a total order, unlike that of stock, whose chance comes before some reasons.
 pub fn compare_for_deletion(one: &Pod, other: &Pod, doubles: &Doubles, now: Timestamp) -> Ordering {
     let unassigned = |pod: &Pod| !pod.spec.node_name.is_empty();
+    let ready = |pod: &Pod| rank(pod.ready_since(), now);
+    let made = |pod: &Pod| rank(pod.metadata.creation_timestamp, now);
     unassigned(one)
         .cmp(&unassigned(other))
         .then_with(|| phase(one).cmp(&phase(other)))
         .then_with(|| one.is_ready().cmp(&other.is_ready()))
         .then_with(|| cost(one).cmp(&cost(other)))
         .then_with(|| doubles.of(other).cmp(&doubles.of(one)))
-        .then_with(|| {
-            if one.is_ready() && other.is_ready() {
-                younger_first(one, other, one.ready_since(), other.ready_since(), now)
-            } else {
-                Ordering::Equal
-            }
-        })
+        .then_with(|| ready(one).cmp(&ready(other)))
         .then_with(|| restarts(other).cmp(&restarts(one)))
-        .then_with(|| {
-            younger_first(one, other, one.metadata.creation_timestamp, other.metadata.creation_timestamp, now)
-        })
+        .then_with(|| made(one).cmp(&made(other)))
+        // Of those that are about as old, chance decides.
+        .then_with(|| one.metadata.uid.cmp(&other.metadata.uid))
 }
 
 fn phase(pod: &Pod) -> u8 {
@@ -79,27 +75,10 @@ fn restarts(pod: &Pod) -> (i64, i64) {
     (most(&pod.status.container_statuses), beside)
 }
 
-/// The younger goes first, where they differ by more than a doubling of age; else chance, which is the uid.
-fn younger_first(
-    one: &Pod,
-    other: &Pod,
-    time: Option<Timestamp>,
-    other_time: Option<Timestamp>,
-    now: Timestamp,
-) -> Ordering {
-    match (time, other_time) {
-        (Some(time), Some(other_time)) if time == other_time => Ordering::Equal,
-        (Some(time), Some(other_time)) => {
-            let rank = |time: Timestamp| {
-                let age = now.duration_since(time).as_nanos();
-                if age <= 0 { -1 } else { i64::from(age.ilog2()) }
-            };
-            rank(time).cmp(&rank(other_time)).then_with(|| one.metadata.uid.cmp(&other.metadata.uid))
-        }
-        (None, Some(_)) => Ordering::Less,
-        (Some(_), None) => Ordering::Greater,
-        (None, None) => Ordering::Equal,
-    }
+/// The younger comes first, where they differ by more than a doubling of age.
+fn rank(since: Option<Timestamp>, now: Timestamp) -> Option<i64> {
+    let age = now.duration_since(since?).as_nanos();
+    Some(if age <= 0 { -1 } else { i64::from(age.ilog2()) })
 }
 
 #[cfg(test)]
@@ -136,5 +115,34 @@ mod tests {
         pods.sort_by(|one, other| compare_for_deletion(one, other, &doubles, now));
         let names: Vec<&str> = pods.iter().map(|pod| pod.metadata.name.as_str()).collect();
         assert_eq!(names, ["unassigned", "starting", "young", "old", "dear"]);
+    }
+
+    #[test]
+    fn the_order_is_total() {
+        let now: Timestamp = "2026-01-01T01:00:00Z".parse().expect("a time");
+        let times = ["2026-01-01T00:59:50Z", "2026-01-01T00:59:51Z", "2026-01-01T00:10:00Z"];
+        let mut pods = Vec::new();
+        for (number, (since, made)) in times.iter().flat_map(|since| times.map(|made| (since, made))).enumerate() {
+            for restarts in 0..3 {
+                // Uids that do not come in the order of anything else.
+                let uid = (number * 3 + restarts) * 37 % 101;
+                pods.push(pod(json!({
+                    "metadata": {"uid": format!("{uid:03}"), "creationTimestamp": made},
+                    "spec": {"nodeName": "n"},
+                    "status": {"phase": "Running", "containerStatuses": [{"name": "c", "restartCount": restarts}],
+                        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": since}]},
+                })));
+            }
+        }
+        let doubles = Doubles::count(&pods);
+        let less = |one: &Pod, other: &Pod| compare_for_deletion(one, other, &doubles, now) == Ordering::Less;
+        for one in &pods {
+            for other in &pods {
+                assert_eq!(less(one, other), !std::ptr::eq(one, other) && !less(other, one));
+                for third in pods.iter().filter(|third| less(one, other) && less(other, third)) {
+                    assert!(less(one, third), "{one:?} before {other:?} before {third:?}");
+                }
+            }
+        }
     }
 }
