@@ -14,12 +14,19 @@ use std::time::Duration;
 
 use roost_api::agent_install::{HostStage, HostState};
 
-/// A host that did not ask for that long is not there. Upstream's value.
+/// A host that did not ask for that long is not there, however seldom it asks. Upstream's value.
 pub const CONNECTED_WITHIN: Duration = Duration::from_mins(3);
+/// No host is missed sooner: it may be busy with what it was told to do.
+const BUSY_WITHIN: Duration = Duration::from_mins(1);
 /// An installation that was ordered and never began.
 const START_PATIENCE: Duration = Duration::from_mins(20);
 /// How long a given-back host may take to leave its cluster.
-const RECLAIM_PATIENCE: Duration = Duration::from_hours(1);
+const RECLAIM_PATIENCE: Duration = Duration::from_mins(15);
+
+/// How long a host that says something at this interval may be quiet: three times that.
+pub fn connected_within(interval: Duration) -> Duration {
+    interval.saturating_mul(3).clamp(BUSY_WITHIN, CONNECTED_WITHIN)
+}
 
 /// What a decision depends on.
 #[derive(Clone, Debug)]
@@ -199,10 +206,7 @@ fn pending_user_action() -> Decision {
 }
 
 fn disconnected(state: HostState) -> Decision {
-    Decision::new(
-        state,
-        "Host has not asked for instructions for three minutes; check its power, its network and its agent's log",
-    )
+    Decision::new(state, "Host has stopped asking for instructions; check its power, its network and its agent's log")
 }
 
 fn unbound(observed: &Observed) -> Decision {
@@ -381,6 +385,13 @@ mod tests {
         }
         let lost = Observed { is_connected: false, is_wanted: true, ..observed(HostState::Known) };
         assert_eq!(next(&lost), "disconnected");
+    }
+
+    #[test]
+    fn a_host_is_missed_after_three_times_its_interval() {
+        for (interval, within) in [(0, 60), (5, 60), (20, 60), (30, 90), (60, 180), (120, 180), (u64::MAX, 180)] {
+            assert_eq!(connected_within(Duration::from_secs(interval)), Duration::from_secs(within), "{interval}");
+        }
     }
 
     #[test]

@@ -59,7 +59,8 @@ pub fn steps(state: &HostState, material: &Material) -> Steps {
             action = PostStepAction::Exit;
             0
         }
-        HostState::Reclaiming => {
+        // Who still asks has not restarted, whatever became of its word that it would.
+        HostState::Reclaiming | HostState::ReclaimingRebooting => {
             list.add("reboot-for-reclaim", vec![r#"{"host_fs_mount_dir":"/host"}"#.to_owned()]);
             LIVELY
         }
@@ -133,7 +134,9 @@ mod tests {
         let begun = Material { stage: Some(HostStage::Installing), ..material.clone() };
         assert!(types(&HostState::Installing, &begun).0.is_empty(), "an installation is ordered once");
         assert_eq!(types(&HostState::Binding, &material), (Vec::new(), PostStepAction::Exit));
-        assert_eq!(types(&HostState::Reclaiming, &material).0, ["reboot-for-reclaim"]);
+        for state in [HostState::Reclaiming, HostState::ReclaimingRebooting] {
+            assert_eq!(types(&state, &material).0, ["reboot-for-reclaim"]);
+        }
     }
 
     #[test]

@@ -244,7 +244,7 @@ mod tests {
         let (good, none) = (good(), BTreeMap::new());
         let base = facts(Some(&good), &none);
         assert_eq!(failed(&base), Vec::<&str>::new(), "{:?}", Report::of(&base));
-        let hour = SignedDuration::from_hours(1) + SignedDuration::from_mins(1);
+        let hour = SignedDuration::from_hours(1);
         let cases: Vec<(Facts<'_>, &str)> = vec![
             (Facts { is_connected: false, ..base.clone() }, network::CONNECTED),
             (Facts { is_media_lost: true, ..base.clone() }, network::MEDIA_CONNECTED),

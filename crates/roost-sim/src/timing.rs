@@ -20,6 +20,10 @@ pub(crate) const STATUS_REPORT: Duration = Duration::from_mins(5);
 pub(crate) const RETRY: Duration = Duration::from_millis(250);
 /// The longest wait after something failed.
 pub(crate) const LONGEST_RETRY: Duration = Duration::from_secs(10);
+/// The longest wait of a discovered host after something failed, as that of `hcp-agent`.
+pub(crate) const LONGEST_HOST_RETRY: Duration = Duration::from_secs(2);
+/// How long a discovered host tries to open a connection, as `hcp-agent` does.
+pub(crate) const HOST_CONNECT: Duration = Duration::from_secs(5);
 /// How long a request may take, as a kubelet's heartbeats may.
 pub(crate) const REQUEST: Duration = Duration::from_secs(10);
 /// How long opening a connection may take.

@@ -69,8 +69,9 @@ pub enum DiscoverError {
     Address(#[from] crate::https::AddressError),
 }
 
-/// The first wait after something failed; it doubles up to the longest.
-const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
+/// The first wait after something failed; it doubles up to the longest, after which a host whose network is back is heard
+/// of within five seconds.
+const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(2));
 
 /// Shows this host for as long as the program runs, or until it has to restart because its disk was written. Nothing that the service answers ends it: what is refused today may
 /// be allowed tomorrow, and nobody wants to visit a host for that.

@@ -1,13 +1,13 @@
 //! Calls of the discovery service.
 
 use std::io::Write;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use roost_host::wire::{OWN_AGENT, PREFER_HEADER, RENEWED_TOKEN_HEADER, TOKEN_HEADER};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{DiscoverError, Settings, WriteError};
+use super::{DiscoverError, PAUSES, Settings, WriteError};
 use crate::https::{self, Address, HttpsError, Request, Trust};
 use crate::words::with_causes;
 
@@ -33,6 +33,17 @@ pub enum CallError {
     /// The answer is not what was asked for.
     #[error("the answer of the discovery service makes no sense")]
     Answer(#[from] serde_json::Error),
+}
+
+impl CallError {
+    /// Whether the same call may be answered in a while.
+    fn is_passing(&self) -> bool {
+        match self {
+            Self::Https(_) => true,
+            Self::Refused { status, .. } => *status >= 500,
+            Self::Answer(_) => false,
+        }
+    }
 }
 
 /// The service, as one host speaks with it.
@@ -94,6 +105,27 @@ impl Service {
         } else {
             let words = String::from_utf8_lossy(&answer.body).chars().take(LONGEST_REFUSAL).collect();
             Err(CallError::Refused { status: answer.status, words })
+        }
+    }
+
+    /// Calls again and again while nobody answers: who gives up in the middle of an installation has to begin anew.
+    pub(super) fn insist(
+        &mut self,
+        method: &'static str,
+        path: &str,
+        body: Option<&Value>,
+        patience: Duration,
+    ) -> Result<Vec<u8>, CallError> {
+        let deadline = Instant::now() + patience;
+        let mut pause = PAUSES.0;
+        loop {
+            match self.send(method, path, body, Duration::ZERO) {
+                Err(error) if error.is_passing() && Instant::now() + pause < deadline => {
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(PAUSES.1);
+                }
+                outcome => return outcome,
+            }
         }
     }
 

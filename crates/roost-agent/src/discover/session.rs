@@ -1,6 +1,7 @@
 //! From one registration to the next: asking, doing, and saying what came of it.
 
 use std::path::PathBuf;
+use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -28,6 +29,8 @@ const WAIT: Duration = Duration::from_secs(20);
 const SHORT_WAIT: Duration = Duration::from_secs(3);
 /// How long pods may take to leave a host that is given back.
 const DRAIN: Duration = Duration::from_mins(5);
+/// How long a host in the middle of its installation calls a service that does not answer.
+const UNHEARD: Duration = Duration::from_mins(30);
 /// What fetching a configuration may take on a slow line.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -111,7 +114,7 @@ impl<'a> Session<'a> {
                 return self.install(step, tell);
             }
             "reboot-for-reclaim" => {
-                let outcome = self.leave(tell);
+                let outcome = self.leave_aloud(instructions, tell);
                 let error = outcome.as_ref().err().map(|error| with_causes(error)).unwrap_or_default();
                 self.reply(instructions, step, i64::from(outcome.is_err()), String::new(), error)?;
                 return Ok(outcome.is_ok().then_some(End::Register));
@@ -138,7 +141,8 @@ impl<'a> Session<'a> {
 
     fn progress(&mut self, stage: &str, info: &str) -> Result<(), CallError> {
         let body = json!(ProgressReport { current_stage: stage.to_owned(), progress_info: info.to_owned() });
-        self.service.send("PUT", &format!("{}/{}/progress", self.hosts, self.id), Some(&body), Duration::ZERO).map(drop)
+        let path = format!("{}/{}/progress", self.hosts, self.id);
+        self.service.insist("PUT", &path, Some(&body), UNHEARD).map(drop)
     }
 
     /// Makes this host a node: a system that runs from an image writes another to a disk, any other stays.
@@ -168,7 +172,7 @@ impl<'a> Session<'a> {
     /// What this host joins its cluster with.
     fn configuration(&mut self) -> Result<Vec<u8>, CallError> {
         let path = format!("{BASE}/infra-env/{}/hosts/{}/downloads/ignition", self.infra_env, self.id);
-        self.service.send("GET", &path, None, Duration::ZERO)
+        self.service.insist("GET", &path, None, UNHEARD)
     }
 
     fn write_disk(&mut self, step: &Step, tell: &mut dyn FnMut(&str)) -> Result<Result<(), InstallError>, CallError> {
@@ -249,6 +253,23 @@ impl<'a> Session<'a> {
             // It is told the same when it asks again, which is no reason to ask all the time.
             std::thread::sleep(WAIT);
         }
+    }
+
+    /// Leaves, and goes on asking meanwhile: a host that is quiet for a minute counts as dead.
+    fn leave_aloud(&mut self, instructions: &str, tell: &mut dyn FnMut(&str)) -> Result<(), JoinError> {
+        let mut caller = self.service.clone();
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                while is_done.recv_timeout(WAIT) == Err(RecvTimeoutError::Timeout) {
+                    // What it is told is what it is on; and whether it was heard changes nothing.
+                    let _ = caller.send("GET", instructions, None, Duration::ZERO);
+                }
+            });
+            let outcome = self.leave(tell);
+            drop(done);
+            outcome
+        })
     }
 
     fn leave(&mut self, tell: &mut dyn FnMut(&str)) -> Result<(), JoinError> {

@@ -19,8 +19,9 @@ pub use address::{Address, AddressError};
 pub use answer::Answer;
 pub use trust::{Identity, Pin, Trust, TrustError};
 
-/// How long a connection may take to come about.
-const CONNECT: Duration = Duration::from_secs(10);
+/// How long a connection may take to come about. The system asks again after 1 s and 3 s, and then too seldom for a host
+/// whose network is back.
+const CONNECT: Duration = Duration::from_secs(5);
 /// How long the other side may be silent.
 const SILENCE: Duration = Duration::from_secs(30);
 

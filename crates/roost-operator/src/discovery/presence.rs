@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use parking_lot::Mutex;
 use roost_host::identity::is_same_machine;
-use roost_host::state::CONNECTED_WITHIN;
+use roost_host::state::{CONNECTED_WITHIN, connected_within};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -16,6 +16,8 @@ use tokio::time::Instant;
 const MAX_MACHINES: usize = 4;
 /// Hosts that are remembered; a restart of all of them fits.
 const MAX_HOSTS: usize = 200_000;
+/// A host that hung up while it waited for an answer is back within this, or was turned off.
+const COMES_BACK: Duration = Duration::from_secs(15);
 
 /// An Agent's namespace and name.
 pub(crate) type Place = (String, String);
@@ -28,11 +30,32 @@ pub(crate) struct Presence {
 
 struct Seen {
     at: Instant,
+    /// For how long after its last word it counts as connected.
+    within: Duration,
+    /// When it hung up instead of waiting for its answer.
+    hung_up: Option<Instant>,
     clock_ahead: Option<SignedDuration>,
     /// What the host was told last, so that it is not told again at once.
     told: Option<String>,
     wake: Arc<Notify>,
     machines: Vec<Machine>,
+}
+
+impl Seen {
+    /// For how long the host still counts as connected.
+    fn left(&self) -> Duration {
+        let by_word = self.within.saturating_sub(self.at.elapsed());
+        self.hung_up.map_or(by_word, |since| by_word.min(COMES_BACK.saturating_sub(since.elapsed())))
+    }
+}
+
+/// A call of a host.
+pub(crate) struct Call {
+    /// What the host was told last.
+    pub(crate) told: Option<String>,
+    /// Who wakes it when there is something new.
+    pub(crate) wake: Arc<Notify>,
+    at: Instant,
 }
 
 /// A machine that reported under an identity.
@@ -49,30 +72,45 @@ impl Default for Presence {
 }
 
 impl Presence {
-    /// A host called. What it was told before is returned, and who wakes it when there is something new.
-    pub(crate) fn touch(&self, place: &Place, clock_ahead: Option<SignedDuration>) -> (Option<String>, Arc<Notify>) {
+    /// A host called.
+    pub(crate) fn touch(&self, place: &Place, clock_ahead: Option<SignedDuration>) -> Call {
         let now = Instant::now();
         let mut hosts = self.hosts.lock();
         if hosts.len() >= MAX_HOSTS && !hosts.contains_key(place) {
-            hosts.retain(|_, seen| now.duration_since(seen.at) < CONNECTED_WITHIN);
+            hosts.retain(|_, seen| !seen.left().is_zero());
         }
         let seen = hosts.entry(place.clone()).or_insert_with(|| Seen {
             at: now,
+            within: CONNECTED_WITHIN,
+            hung_up: None,
             clock_ahead: None,
             told: None,
             wake: Arc::default(),
             machines: Vec::new(),
         });
-        seen.at = now;
+        (seen.at, seen.hung_up) = (now, None);
         seen.clock_ahead = clock_ahead.or(seen.clock_ahead);
-        (seen.told.clone(), Arc::clone(&seen.wake))
+        Call { told: seen.told.clone(), wake: Arc::clone(&seen.wake), at: now }
+    }
+
+    /// From its last word on a host says something at least this often.
+    pub(crate) fn expect(&self, place: &Place, interval: Duration) {
+        if let Some(seen) = self.hosts.lock().get_mut(place) {
+            seen.within = connected_within(interval);
+        }
+    }
+
+    /// A host did not wait for the answer to a call, and did not call again since.
+    pub(crate) fn hang_up(&self, place: &Place, call: &Call) {
+        if let Some(seen) = self.hosts.lock().get_mut(place).filter(|seen| seen.at == call.at) {
+            seen.hung_up = Some(Instant::now());
+        }
     }
 
     /// A host was told something.
     pub(crate) fn tell(&self, place: &Place, told: Option<String>) {
         if let Some(seen) = self.hosts.lock().get_mut(place) {
             seen.told = told;
-            seen.at = Instant::now();
         }
     }
 
@@ -86,8 +124,9 @@ impl Presence {
     /// For how long a host still counts as connected; none when it does not. One that was not heard of since the
     /// process began may be on its way.
     pub(crate) fn connected_for(&self, place: &Place) -> Option<Duration> {
-        let since = self.hosts.lock().get(place).map_or(self.started, |seen| seen.at);
-        CONNECTED_WITHIN.checked_sub(since.elapsed()).filter(|left| !left.is_zero())
+        let never_heard = || CONNECTED_WITHIN.saturating_sub(self.started.elapsed());
+        let left = self.hosts.lock().get(place).map_or_else(never_heard, Seen::left);
+        Some(left).filter(|left| !left.is_zero())
     }
 
     /// How far a host's clock is ahead of ours.
@@ -150,6 +189,27 @@ mod tests {
         assert_eq!(presence.connected_for(&place()), None);
         presence.touch(&place(), None);
         assert_eq!(presence.connected_for(&place()), Some(CONNECTED_WITHIN));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_host_that_asks_often_is_missed_soon() {
+        let presence = Presence::default();
+        let call = presence.touch(&place(), None);
+        presence.expect(&place(), Duration::from_secs(30));
+        presence.tell(&place(), Some("known".to_owned()));
+        assert_eq!(presence.connected_for(&place()), Some(Duration::from_secs(90)));
+        tokio::time::advance(Duration::from_secs(89)).await;
+        presence.tell(&place(), None);
+        assert!(presence.connected_for(&place()).is_some(), "what it is told is no word of its own");
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(presence.connected_for(&place()), None);
+        let again = presence.touch(&place(), None);
+        presence.hang_up(&place(), &call);
+        assert_eq!(presence.connected_for(&place()), Some(Duration::from_secs(90)), "that call is long over");
+        presence.hang_up(&place(), &again);
+        assert_eq!(presence.connected_for(&place()), Some(COMES_BACK));
+        presence.touch(&place(), None);
+        assert_eq!(presence.connected_for(&place()), Some(Duration::from_secs(90)));
     }
 
     #[tokio::test(start_paused = true)]

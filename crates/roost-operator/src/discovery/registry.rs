@@ -17,6 +17,7 @@ use roost_image_server::ImageError;
 use roost_pki::Secret;
 use serde_json::{Value, json};
 
+use super::presence::Call;
 use super::{Discovery, Place, REPORT, Report, TOKEN_LIFE, TOKEN_ROTATION, files};
 use crate::agent;
 use crate::condition;
@@ -82,14 +83,18 @@ impl Registry for Discovery {
         let now = Timestamp::now();
         let ahead = ask.timestamp.map(|seconds| SignedDuration::from_secs(seconds.saturating_sub(now.as_second())));
         let was_away = self.presence.connected_for(&place).is_none();
-        let (told, wake) = self.presence.touch(&place, ahead);
-        if was_away || told.is_none() {
+        let call = self.presence.touch(&place, ahead);
+        if was_away || call.told.is_none() {
             self.look(&place);
         }
-        let deadline = tokio::time::Instant::now() + ask.wait.min(REPORT_AGAIN);
+        let wait = ask.wait.min(REPORT_AGAIN);
+        if !wait.is_zero() {
+            self.presence.expect(&place, wait);
+        }
+        let deadline = tokio::time::Instant::now() + wait;
         loop {
             // Whoever changes the Agent after it was read wakes this call.
-            let woken = wake.notified();
+            let woken = call.wake.notified();
             tokio::pin!(woken);
             woken.as_mut().enable();
             let found = self.objects.find(Kind::Agent, &place.0, &place.1).await;
@@ -98,9 +103,14 @@ impl Registry for Discovery {
                 return Ok(Steps { post_step_action: PostStepAction::Exit, ..Steps::default() });
             };
             let state = agent::state_of(&agent);
-            let is_news = told.as_deref() != Some(state.as_str());
-            if !is_news && tokio::time::timeout_at(deadline, woken).await.is_ok() {
-                continue;
+            let is_news = call.told.as_deref() != Some(state.as_str());
+            if !is_news {
+                let mut waiting = Waiting { discovery: self, place: &place, call: &call, is_over: false };
+                let is_woken = tokio::time::timeout_at(deadline, woken).await.is_ok();
+                waiting.is_over = true;
+                if is_woken {
+                    continue;
+                }
             }
             self.presence.tell(&place, Some(state.as_str().to_owned()));
             let material = self.material(&caller, &agent, now).await?;
@@ -108,6 +118,9 @@ impl Registry for Discovery {
             if state == HostState::Installing && !is_news {
                 // It was told to install, and is on it.
                 steps.instructions.clear();
+            }
+            if let Some(seconds) = u64::try_from(steps.next_instruction_seconds).ok().filter(|_| wait.is_zero()) {
+                self.presence.expect(&place, Duration::from_secs(seconds));
             }
             return Ok(steps);
         }
@@ -224,6 +237,23 @@ fn parse<T: serde::de::DeserializeOwned>(output: &str) -> Result<T, Refusal> {
 /// Upstream's installer is started twice by an agent that starts again, which is no failure.
 fn is_running_already(reply: &StepReply) -> bool {
     reply.exit_code == 125 && reply.error.contains("already in use")
+}
+
+/// A host that waits for news. Dropped before that is over, the host hung up.
+struct Waiting<'a> {
+    discovery: &'a Discovery,
+    place: &'a Place,
+    call: &'a Call,
+    is_over: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.discovery.presence.hang_up(self.place, self.call);
+            self.discovery.look(self.place);
+        }
+    }
 }
 
 impl Discovery {

@@ -84,7 +84,10 @@ async fn agents(objects: &Objects, queue: &Queue, discovery: &Discovery) {
                 discovery.hosts.restart();
                 continue;
             }
-            Event::InitDone => continue,
+            Event::InitDone => {
+                discovery.hosts.complete();
+                continue;
+            }
         };
         let is_new = is_gone || seen.is_new(&object.metadata);
         if is_gone {

@@ -1,7 +1,5 @@
 //! A simulated installation: its stages in order, each told to the service, and the node that it ends in.
 
-use std::time::Duration;
-
 use http::Method;
 use roost_api::agent_install::HostStage;
 use roost_host::wire::{BASE, ProgressReport};
@@ -41,15 +39,15 @@ pub(super) async fn install(service: &mut Service, spec: &HostSpec, id: &str) ->
         };
         if spec.faults.fails_at.as_ref() == Some(&stage) {
             let body = report(&HostStage::Failed, &format!("the simulated host cannot do {stage}"));
-            service.send(Method::PUT, &progress, Some(&body), Duration::ZERO).await?;
+            service.insist(Method::PUT, &progress, Some(&body)).await?;
             return Ok(Outcome::Failed);
         }
         if stage == HostStage::Installing {
             let path = format!("{BASE}/infra-env/{}/hosts/{id}/downloads/ignition", spec.infra_env);
-            ignition = service.send(Method::GET, &path, None, Duration::ZERO).await?.to_vec();
+            ignition = service.insist(Method::GET, &path, None).await?.to_vec();
         }
         let info = if stage == HostStage::WritingImageToDisk { "50%" } else { "" };
-        service.send(Method::PUT, &progress, Some(&report(&stage, info)), Duration::ZERO).await?;
+        service.insist(Method::PUT, &progress, Some(&report(&stage, info))).await?;
         if spec.faults.dies_at.as_ref() == Some(&stage) {
             return Ok(Outcome::Dead);
         }

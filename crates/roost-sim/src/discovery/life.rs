@@ -60,7 +60,7 @@ impl Life {
 
     /// Lives until the host dies or the future is dropped.
     pub(super) async fn run(mut self) {
-        let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
+        let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_HOST_RETRY);
         loop {
             let trouble = match self.session(&mut backoff).await {
                 Ok(Then::Die) => {

@@ -19,6 +19,8 @@ use tokio::task::JoinHandle;
 use crate::access::{AccessError, place};
 use crate::client::words;
 use crate::network::Network;
+use crate::retry::Backoff;
+use crate::timing;
 
 /// The largest answer that is read.
 const MAX_ANSWER: usize = 4 << 20;
@@ -43,6 +45,15 @@ pub(super) enum CallError {
 impl CallError {
     pub(super) fn is(&self, wanted: StatusCode) -> bool {
         matches!(self, Self::Refused { code, .. } if *code == wanted)
+    }
+
+    /// Whether the same call may be answered in a while.
+    fn is_passing(&self) -> bool {
+        match self {
+            Self::Connect(_) | Self::Late => true,
+            Self::Refused { code, .. } => code.is_server_error(),
+            Self::Place(_) | Self::Answer(_) => false,
+        }
     }
 }
 
@@ -88,6 +99,22 @@ impl Service {
     ) -> Result<T, CallError> {
         let bytes = self.send(method, target, body, wait).await?;
         serde_json::from_slice(&bytes).map_err(|error| CallError::Answer(error.to_string()))
+    }
+
+    /// Calls the service again and again while it does not answer, as a host does in the middle of its installation.
+    pub(super) async fn insist(
+        &mut self,
+        method: Method,
+        target: &str,
+        body: Option<&Value>,
+    ) -> Result<Bytes, CallError> {
+        let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_HOST_RETRY);
+        loop {
+            match self.send(method.clone(), target, body, Duration::ZERO).await {
+                Err(error) if error.is_passing() => backoff.wait().await,
+                outcome => return outcome,
+            }
+        }
     }
 
     /// Calls the service for the bytes that it answers with.
@@ -161,7 +188,8 @@ impl Service {
             let name = rustls_pki_types::ServerName::try_from(self.host.clone())
                 .map_err(|_| CallError::Connect(format!("{} is no name", self.host)))?;
             let connect = self.network.connect(&self.host, self.port, name, Arc::clone(&self.tls));
-            let stream = connect.await.map_err(|error| CallError::Connect(error.to_string()))?;
+            let connected = tokio::time::timeout(timing::HOST_CONNECT, connect).await.map_err(|_| CallError::Late)?;
+            let stream = connected.map_err(|error| CallError::Connect(error.to_string()))?;
             let (sender, connection) =
                 http1::handshake(TokioIo::new(stream)).await.map_err(|error| CallError::Connect(words(&error)))?;
             let network = Arc::clone(&self.network);
