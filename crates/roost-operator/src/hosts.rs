@@ -5,11 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use roost_api::agent_install::HostState;
 use roost_api::agent_install::names::{annotation as names, label};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::agent;
 use crate::discovery::Place;
@@ -21,6 +23,16 @@ pub(crate) const FAILURES: &str = "roost.dev/failed-installations";
 /// A host that failed so often is left alone until a person removes the annotation: else a pool of broken hosts would
 /// install for ever.
 const MOST_FAILURES: u32 = 3;
+
+/// The labels of an Agent that say where its host stands.
+const ZONE: &str = "topology.kubernetes.io/zone";
+const RACK: &str = "topology.kubernetes.io/rack";
+
+/// A zone and a rack in it.
+pub(crate) type Standing = (String, String);
+
+/// How good a host is in itself: the lower, the better. Hosts that failed come last, then the largest.
+pub(crate) type Rank = (u32, i64, i64, String);
 
 /// What of an Agent matters to those who look for a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,6 +50,8 @@ pub(crate) struct Host {
     pub(crate) processors: i64,
     pub(crate) mebibytes: i64,
     pub(crate) failures: u32,
+    /// The Secret with the token of its configuration.
+    pub(crate) configuration: Option<String>,
     addresses: Vec<String>,
 }
 
@@ -70,8 +84,39 @@ impl Host {
             processors: inventory["cpu"]["count"].as_i64().unwrap_or_default(),
             mebibytes: inventory["memory"]["physicalBytes"].as_i64().unwrap_or_default() >> 20,
             failures: annotation(agent, FAILURES).parse().unwrap_or_default(),
+            configuration: text(&agent["spec"]["ignitionEndpointTokenReference"]["name"]),
             addresses: cards.filter_map(|card| card["macAddress"].as_str().map(str::to_ascii_lowercase)).collect(),
         })
+    }
+
+    /// Where it stands.
+    pub(crate) fn standing(&self) -> Standing {
+        let label = |key: &str| self.labels.get(key).cloned().unwrap_or_default();
+        (label(ZONE), label(RACK))
+    }
+
+    /// How good it is in itself, among the hosts of its namespace.
+    pub(crate) fn rank(&self) -> Rank {
+        (self.failures, self.processors, self.mebibytes, self.place.1.clone())
+    }
+
+    /// Why no pool may take it; none when one may.
+    fn reason(&self) -> Option<&'static str> {
+        if self.is_free() {
+            None
+        } else if self.machine.is_some() || self.cluster.is_some() {
+            Some("taken")
+        } else if !self.is_approved {
+            Some("not approved")
+        } else if self.failures >= MOST_FAILURES {
+            Some("failed three times (remove their annotation roost.dev/failed-installations to try again)")
+        } else if self.state == HostState::InsufficientUnbound {
+            Some("insufficient")
+        } else if matches!(self.state, HostState::DisconnectedUnbound | HostState::UnbindingPendingUserAction) {
+            Some("disconnected")
+        } else {
+            Some("not ready yet")
+        }
     }
 
     /// Whether a pool may take it.
@@ -88,13 +133,20 @@ impl Host {
 #[derive(Default)]
 struct State {
     hosts: HashMap<Place, Arc<Host>>,
+    /// Whether all that there are have been told.
+    is_complete: bool,
     /// Namespaces by the name of an Agent.
     by_name: HashMap<String, BTreeSet<String>>,
-    free: HashMap<String, BTreeSet<String>>,
+    /// The free hosts of a namespace, by where they stand, the best first.
+    free: HashMap<String, BTreeMap<Standing, BTreeSet<Rank>>>,
+    /// How many hosts of a namespace are not free, by why.
+    busy: HashMap<String, BTreeMap<&'static str, usize>>,
     by_hostname: HashMap<(Place, String), BTreeSet<Place>>,
     by_address: HashMap<String, BTreeSet<Place>>,
     /// The pools that wait for hosts of a namespace.
     waiting: HashMap<String, BTreeSet<Place>>,
+    /// When the machines of a pool were last told why they have no host.
+    told: HashMap<Place, Instant>,
 }
 
 /// All hosts.
@@ -105,8 +157,21 @@ impl Hosts {
     /// Forgets all, because all is told again. Who waits still waits.
     pub(crate) fn restart(&self) {
         let mut state = self.0.lock();
-        let waiting = std::mem::take(&mut state.waiting);
-        *state = State { waiting, ..State::default() };
+        let (waiting, told) = (std::mem::take(&mut state.waiting), std::mem::take(&mut state.told));
+        *state = State { waiting, told, ..State::default() };
+    }
+
+    /// All that there are have been told.
+    pub(crate) fn complete(&self) {
+        self.0.lock().is_complete = true;
+    }
+
+    /// The hosts of a namespace with a label, and its values; none before all hosts are known.
+    pub(crate) fn labelled(&self, namespace: &str, key: &str) -> Option<Vec<(Place, String)>> {
+        let state = self.0.lock();
+        let inside = state.hosts.values().filter(|host| host.place.0 == namespace);
+        let labelled = inside.filter_map(|host| Some((host.place.clone(), host.labels.get(key)?.clone())));
+        state.is_complete.then(|| labelled.collect())
     }
 
     /// An Agent as it is now. Returns the pools that may want it.
@@ -149,11 +214,15 @@ impl Hosts {
         places.filter(|place| place.0 == namespace).cloned().collect()
     }
 
-    /// The free hosts of a namespace.
-    pub(crate) fn free(&self, namespace: &str) -> Vec<Arc<Host>> {
+    /// The free hosts of a namespace that are as wished: of those that stand in one place, so many of the best.
+    pub(crate) fn free(&self, namespace: &str, most: usize, is_good: impl Fn(&Host) -> bool) -> Vec<Arc<Host>> {
         let state = self.0.lock();
-        let names = state.free.get(namespace).into_iter().flatten();
-        names.filter_map(|name| state.hosts.get(&(namespace.to_owned(), name.clone())).cloned()).collect()
+        let standings = state.free.get(namespace).into_iter().flat_map(BTreeMap::values);
+        let find = |rank: &Rank| state.hosts.get(&(namespace.to_owned(), rank.3.clone()));
+        standings
+            .flat_map(|ranks| ranks.iter().filter_map(find).filter(|host| is_good(host)).take(most))
+            .cloned()
+            .collect()
     }
 
     pub(crate) fn find(&self, place: &Place) -> Option<Arc<Host>> {
@@ -185,25 +254,18 @@ impl Hosts {
 
     /// How many hosts of a namespace are not free, by why.
     pub(crate) fn busy(&self, namespace: &str) -> BTreeMap<&'static str, usize> {
-        let state = self.0.lock();
-        let mut reasons = BTreeMap::new();
-        for host in state.hosts.values().filter(|host| host.place.0 == namespace && !host.is_free()) {
-            let reason = if host.machine.is_some() || host.cluster.is_some() {
-                "taken"
-            } else if !host.is_approved {
-                "not approved"
-            } else if host.failures >= MOST_FAILURES {
-                "failed three times (remove their annotation roost.dev/failed-installations to try again)"
-            } else if host.state == HostState::InsufficientUnbound {
-                "insufficient"
-            } else if matches!(host.state, HostState::DisconnectedUnbound | HostState::UnbindingPendingUserAction) {
-                "disconnected"
-            } else {
-                "not ready yet"
-            };
-            *reasons.entry(reason).or_default() += 1;
+        self.0.lock().busy.get(namespace).cloned().unwrap_or_default()
+    }
+
+    /// After which time the machines of a pool that waits may be told why, when that is once in a while; when it is now,
+    /// they are taken to be told.
+    pub(crate) fn words_due(&self, pool: &Place, while_: Duration) -> Duration {
+        let mut state = self.0.lock();
+        let due = state.told.get(pool).map_or(Duration::ZERO, |told| while_.saturating_sub(told.elapsed()));
+        if due.is_zero() {
+            state.told.insert(pool.clone(), Instant::now());
         }
-        reasons
+        due
     }
 
     /// A pool waits for hosts of a namespace, or no longer.
@@ -216,6 +278,7 @@ impl Hosts {
             if pools.is_empty() {
                 state.waiting.remove(namespace);
             }
+            state.told.remove(pool);
         }
     }
 }
@@ -223,9 +286,13 @@ impl Hosts {
 impl State {
     fn insert(&mut self, host: Host) {
         let (namespace, name) = host.place.clone();
-        self.by_name.entry(name.clone()).or_default().insert(namespace.clone());
-        if host.is_free() {
-            self.free.entry(namespace).or_default().insert(name);
+        self.by_name.entry(name).or_default().insert(namespace.clone());
+        match host.reason() {
+            None => {
+                let standings = self.free.entry(namespace).or_default();
+                standings.entry(host.standing()).or_default().insert(host.rank());
+            }
+            Some(reason) => *self.busy.entry(namespace).or_default().entry(reason).or_default() += 1,
         }
         if let Some(cluster) = &host.cluster {
             let key = (cluster.clone(), host.hostname.clone());
@@ -240,12 +307,44 @@ impl State {
     fn remove(&mut self, place: &Place) {
         let Some(host) = self.hosts.remove(place) else { return };
         take(&mut self.by_name, &place.1, &place.0);
-        take(&mut self.free, &place.0, &place.1);
+        match host.reason() {
+            None => self.take_free(&host),
+            Some(reason) => self.take_busy(&place.0, reason),
+        }
         if let Some(cluster) = &host.cluster {
             take(&mut self.by_hostname, &(cluster.clone(), host.hostname.clone()), place);
         }
         for address in &host.addresses {
             take(&mut self.by_address, address, place);
+        }
+    }
+}
+
+impl State {
+    fn take_free(&mut self, host: &Host) {
+        let (namespace, standing) = (&host.place.0, host.standing());
+        let Some(standings) = self.free.get_mut(namespace) else { return };
+        if let Some(ranks) = standings.get_mut(&standing) {
+            ranks.remove(&host.rank());
+            if ranks.is_empty() {
+                standings.remove(&standing);
+            }
+        }
+        if standings.is_empty() {
+            self.free.remove(namespace);
+        }
+    }
+
+    fn take_busy(&mut self, namespace: &str, reason: &'static str) {
+        let Some(reasons) = self.busy.get_mut(namespace) else { return };
+        if let Some(count) = reasons.get_mut(reason) {
+            *count -= 1;
+            if *count == 0 {
+                reasons.remove(reason);
+            }
+        }
+        if reasons.is_empty() {
+            self.busy.remove(namespace);
         }
     }
 }
@@ -281,11 +380,11 @@ mod tests {
         assert!(hosts.learn(&agent("a", "known-unbound", false)).is_empty());
         assert_eq!(hosts.busy("pool"), BTreeMap::from([("not approved", 1)]));
         assert_eq!(hosts.learn(&agent("a", "known-unbound", true)), [waiting]);
-        assert_eq!(hosts.free("pool").len(), 1);
+        assert_eq!(hosts.free("pool", 9, |_| true).len(), 1);
         let mut taken = agent("a", "binding", true);
         taken["spec"]["clusterDeploymentName"] = json!({"name": "demo", "namespace": "clusters-demo"});
         hosts.learn(&taken);
-        assert!(hosts.free("pool").is_empty());
+        assert!(hosts.free("pool", 9, |_| true).is_empty());
         taken["metadata"]["name"] = json!("b");
         hosts.learn(&taken);
         let host = hosts.find(&("pool".to_owned(), "b".to_owned())).expect("a host");
@@ -300,11 +399,50 @@ mod tests {
         let mut broken = agent("a", "known-unbound", true);
         broken["metadata"]["annotations"] = json!({(FAILURES): "2"});
         hosts.learn(&broken);
-        assert_eq!(hosts.free("pool").len(), 1);
+        assert_eq!(hosts.free("pool", 9, |_| true).len(), 1);
         broken["metadata"]["annotations"] = json!({(FAILURES): "3"});
         hosts.learn(&broken);
-        assert!(hosts.free("pool").is_empty());
+        assert!(hosts.free("pool", 9, |_| true).is_empty());
         assert!(hosts.busy("pool").keys().any(|reason| reason.starts_with("failed three times")));
+    }
+
+    #[test]
+    fn the_best_of_each_place_come_first_and_all_are_counted() {
+        let hosts = Hosts::default();
+        let mut expected = Vec::new();
+        for number in 0..40_i64 {
+            let mut host = agent(&format!("h{number:02}"), "known-unbound", number % 4 > 0);
+            host["metadata"]["labels"]["topology.kubernetes.io/zone"] = json!(format!("z{}", number % 2));
+            host["status"]["inventory"]["cpu"] = json!({"count": 100 - number});
+            hosts.learn(&host);
+        }
+        for zone in [0, 1] {
+            let mine = (0..40).rev().filter(|number| number % 2 == zone && number % 4 > 0 && *number != 39);
+            expected.extend(mine.take(3).map(|number| format!("h{number:02}")));
+        }
+        let free = hosts.free("pool", 3, |host| host.place.1 != "h39");
+        assert_eq!(free.iter().map(|host| host.place.1.clone()).collect::<Vec<_>>(), expected);
+        assert_eq!(hosts.busy("pool"), BTreeMap::from([("not approved", 10)]));
+        for number in 0..40 {
+            hosts.forget(&("pool".to_owned(), format!("h{number:02}")));
+        }
+        let state = hosts.0.lock();
+        assert!(
+            state.free.is_empty() && state.busy.is_empty() && state.by_name.is_empty() && state.by_address.is_empty()
+        );
+    }
+
+    #[test]
+    fn labels_are_told_once_all_hosts_are_known() {
+        let hosts = Hosts::default();
+        hosts.learn(&agent("a", "known-unbound", true));
+        assert_eq!(hosts.labelled("pool", "size"), None);
+        hosts.complete();
+        let place = ("pool".to_owned(), "a".to_owned());
+        assert_eq!(hosts.labelled("pool", "size"), Some(vec![(place, "large".to_owned())]));
+        assert_eq!(hosts.labelled("pool", "other"), Some(Vec::new()));
+        hosts.restart();
+        assert_eq!(hosts.labelled("pool", "size"), None);
     }
 
     #[test]

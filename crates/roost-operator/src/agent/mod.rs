@@ -158,7 +158,7 @@ pub(crate) async fn reconcile<R: Runtime>(
         joined(context, &agent, machine.as_ref()).await?;
     }
     keep_labels(objects, &agent).await?;
-    agent_classification::label(objects, &context.queue, &agent).await?;
+    agent_classification::label(objects, &context.queue, &context.hosts, &agent).await?;
     let soon = if after.is_installing() || after == HostState::Reclaiming { Some(LOOK_AGAIN) } else { None };
     // A host that stops asking is looked at when its time is over.
     let next = [soon, connected_for].into_iter().flatten().min();

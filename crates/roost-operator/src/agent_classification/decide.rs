@@ -95,13 +95,19 @@ pub(super) struct Counts {
     pub(super) failed: usize,
 }
 
-pub(super) fn count(classification: &Value, agents: &[Value]) -> Counts {
-    let Classification { key, value, .. } = Classification::of(classification);
+/// Whether a label says that the question could not be asked.
+pub(super) fn is_error(label: &str) -> bool {
+    label.starts_with(QUERY_ERROR_PREFIX)
+}
+
+/// Counts the values of a classification's label.
+pub(super) fn count<'a>(classification: &Value, labels: impl Iterator<Item = &'a str>) -> Counts {
+    let Classification { value, .. } = Classification::of(classification);
     let mut counts = Counts::default();
-    for label in agents.iter().filter_map(|agent| agent["metadata"]["labels"][&key].as_str()) {
+    for label in labels {
         if label == value {
             counts.matched += 1;
-        } else if label.starts_with(QUERY_ERROR_PREFIX) {
+        } else if is_error(label) {
             counts.failed += 1;
         }
     }
@@ -208,8 +214,7 @@ mod tests {
     fn counts_and_words_tell_how_it_went() {
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let classification = classification("large", ".cpu.count >= 8");
-        let agents = [agent(Some("large")), agent(Some("QUERYERROR-large")), agent(Some("small")), agent(None)];
-        let counts = count(&classification, &agents);
+        let counts = count(&classification, ["large", "QUERYERROR-large", "small"].into_iter());
         assert_eq!(counts, Counts { matched: 1, failed: 1 });
         let shown = status(&classification, counts, Some("the host a: expected an object"), now);
         assert_eq!((&shown["matchedCount"], &shown["errorCount"]), (&json!(1), &json!(1)));

@@ -14,6 +14,8 @@ use roost_runtime::Runtime;
 use serde_json::{Value, json};
 
 use crate::context::{Context, Next, ReconcileError};
+use crate::discovery::Place;
+use crate::hosts::Hosts;
 use crate::object::{Kind, Objects, Reference, is_deleting, with_finalizer};
 use crate::queue::{Controller, Key, Queue};
 
@@ -40,12 +42,21 @@ pub(crate) async fn reconcile<R: Runtime>(
         let change = json!({"metadata": {"finalizers": all, "resourceVersion": version}});
         classification = objects.merge(&reference, &change).await?;
     }
-    let labelled = objects.list_labelled(Kind::Agent, namespace, &decide::label_key(&classification)).await?;
-    let counts = decide::count(&classification, &labelled);
-    if is_going && counts == decide::Counts::default() {
+    let key = decide::label_key(&classification);
+    let Some(labelled) = context.hosts.labelled(namespace, &key) else { return Ok(Next::After(REPORT)) };
+    let counts = decide::count(&classification, labelled.iter().map(|(_, value)| value.as_str()));
+    // The index follows; before it goes, what there is is asked for.
+    if is_going
+        && counts == decide::Counts::default()
+        && decide::count(&classification, labels(&objects.list_labelled(Kind::Agent, namespace, &key).await?, &key))
+            == counts
+    {
         return Ok(Next::after_release(objects.release(&classification, finalizer::AGENT_CLASSIFICATION).await?));
     }
-    let example = decide::problem(&classification).or_else(|| example(&classification, &labelled));
+    let example = match decide::problem(&classification) {
+        Some(problem) => Some(problem),
+        None => example(objects, &classification, &labelled).await?,
+    };
     let status = decide::status(&classification, counts, example.as_deref(), Timestamp::now());
     if status != classification["status"] {
         objects.set_status(&reference, &status).await?;
@@ -53,23 +64,39 @@ pub(crate) async fn reconcile<R: Runtime>(
     Ok(if is_going { Next::After(REPORT) } else { Next::Settled })
 }
 
+/// The values of a label.
+fn labels<'a>(agents: &'a [Value], key: &'a str) -> impl Iterator<Item = &'a str> {
+    agents.iter().filter_map(move |agent| agent["metadata"]["labels"][key].as_str())
+}
+
 /// Why the question could not be asked of one of the hosts.
-fn example(classification: &Value, agents: &[Value]) -> Option<String> {
-    agents.iter().find_map(|agent| {
-        let error = decide::answer(classification, agent).err()?;
-        Some(format!("the host {}: {error}", agent["metadata"]["name"].as_str().unwrap_or_default()))
-    })
+async fn example(
+    objects: &Objects,
+    classification: &Value,
+    labelled: &[(Place, String)],
+) -> Result<Option<String>, ReconcileError> {
+    let Some((place, _)) = labelled.iter().filter(|(_, value)| decide::is_error(value)).min() else { return Ok(None) };
+    let Some(agent) = objects.find(Kind::Agent, &place.0, &place.1).await? else { return Ok(None) };
+    Ok(decide::answer(classification, &agent).err().map(|error| format!("the host {}: {error}", place.1)))
 }
 
 /// Puts the labels on an Agent that classifications give, and has them counted.
-pub(crate) async fn label(objects: &Objects, queue: &Queue, agent: &Value) -> Result<(), ReconcileError> {
+pub(crate) async fn label(
+    objects: &Objects,
+    queue: &Queue,
+    hosts: &Hosts,
+    agent: &Value,
+) -> Result<(), ReconcileError> {
     let namespace = agent["metadata"]["namespace"].as_str().unwrap_or_default();
     let classifications = objects.list(Kind::AgentClassification, namespace).await?;
     let changes = decide::changes(agent, &classifications);
     if changes.is_empty() {
         return Ok(());
     }
-    objects.merge(&Reference::of(agent), &json!({"metadata": {"labels": changes}})).await?;
+    let changed = objects.merge(&Reference::of(agent), &json!({"metadata": {"labels": changes}})).await?;
+    for (space, pool) in hosts.learn(&changed) {
+        queue.add(Key::new(Controller::AgentPool, &space, &pool));
+    }
     count(queue, namespace, &classifications);
     Ok(())
 }

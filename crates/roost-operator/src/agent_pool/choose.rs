@@ -6,11 +6,7 @@ use std::sync::Arc;
 use roost_object::selector::Selector;
 use serde_json::Value;
 
-use crate::hosts::Host;
-
-/// The labels of an Agent that say where its host stands.
-const ZONE: &str = "topology.kubernetes.io/zone";
-const RACK: &str = "topology.kubernetes.io/rack";
+use crate::hosts::{Host, Standing};
 
 /// The selector that a spec means. An empty one means all.
 pub(crate) fn selector(spec: &Value) -> Result<Selector, String> {
@@ -36,34 +32,29 @@ pub(crate) fn selector(spec: &Value) -> Result<Selector, String> {
 /// The hosts to take, the best first. There are spare ones behind those that are wanted, for when another is quicker.
 pub(super) fn choose(wanted: usize, free: &[Arc<Host>], taken: &[Arc<Host>]) -> Vec<Arc<Host>> {
     let mut zones: BTreeMap<String, usize> = BTreeMap::new();
-    let mut racks: BTreeMap<(String, String), usize> = BTreeMap::new();
-    let place = |host: &Host| {
-        let label = |key: &str| host.labels.get(key).cloned().unwrap_or_default();
-        (label(ZONE), label(RACK))
-    };
+    let mut racks: BTreeMap<Standing, usize> = BTreeMap::new();
     for host in taken {
-        let (zone, rack) = place(host);
+        let (zone, rack) = host.standing();
         *zones.entry(zone.clone()).or_default() += 1;
         *racks.entry((zone, rack)).or_default() += 1;
     }
     // By how good a host is in itself; where it stands is looked at each time one was taken.
-    let own = |host: &Host| (host.failures, host.processors, host.mebibytes, host.place.clone());
-    let mut groups: BTreeMap<(String, String), Vec<&Arc<Host>>> = BTreeMap::new();
+    let mut groups: BTreeMap<Standing, Vec<&Arc<Host>>> = BTreeMap::new();
     for host in free {
-        groups.entry(place(host)).or_default().push(host);
+        groups.entry(host.standing()).or_default().push(host);
     }
     for group in groups.values_mut() {
-        group.sort_by_cached_key(|host| std::cmp::Reverse(own(host)));
+        group.sort_by_cached_key(|host| std::cmp::Reverse(host.rank()));
     }
     let mut chosen = Vec::new();
-    let enough = wanted.saturating_add(SPARE).min(free.len());
+    let enough = enough(wanted).min(free.len());
     while chosen.len() < enough {
         let best =
             groups.iter().filter_map(|(place, group)| Some((place, *group.last()?))).min_by_key(|(place, host)| {
                 let zone = &place.0;
                 let (in_zone, in_rack) = (zones.get(zone).copied(), racks.get(*place).copied());
                 // A host that failed goes after all others, wherever it stands.
-                (host.failures, in_zone.unwrap_or_default(), in_rack.unwrap_or_default(), own(host))
+                (host.failures, in_zone.unwrap_or_default(), in_rack.unwrap_or_default(), host.rank())
             });
         let Some(place) = best.map(|(place, _)| place.clone()) else { break };
         if let Some(host) = groups.get_mut(&place).and_then(Vec::pop) {
@@ -78,11 +69,19 @@ pub(super) fn choose(wanted: usize, free: &[Arc<Host>], taken: &[Arc<Host>]) -> 
 /// Hosts beyond those that are wanted, for when others are quicker.
 const SPARE: usize = 16;
 
+/// How many hosts of one place are enough to choose from.
+pub(super) fn enough(wanted: usize) -> usize {
+    wanted.saturating_add(SPARE)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    const ZONE: &str = "topology.kubernetes.io/zone";
+    const RACK: &str = "topology.kubernetes.io/rack";
 
     fn host(name: &str, zone: &str, rack: &str, processors: i64, failures: u32) -> Arc<Host> {
         let agent = json!({

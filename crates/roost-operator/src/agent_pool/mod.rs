@@ -8,9 +8,12 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use futures::{StreamExt as _, TryStreamExt as _, stream};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 use roost_api::agent_install::HostState;
 use roost_api::agent_install::names::{annotation as names, key, label};
+use roost_api::capi_provider::condition::AGENT_RESERVED;
 use roost_api::capi_provider::names::finalizer::AGENT_MACHINE;
 use roost_api::cluster_api::names::label::CLUSTER_NAME;
 use roost_api::hypershift::names::{annotation::NODE_POOL, label::NODE_POOL as NODE_POOL_LABEL};
@@ -19,6 +22,7 @@ use serde_json::{Value, json};
 
 pub(crate) use choose::selector;
 
+use crate::condition;
 use crate::context::{Context, Next, ReconcileError};
 use crate::discovery::Place;
 use crate::hosted_cluster::control_plane_namespace;
@@ -38,6 +42,10 @@ const CONFIG_POOL: &str = "ignition";
 const WAIT: Duration = Duration::from_secs(1);
 /// How soon a pool that lacks hosts is looked at again, beside when one becomes free.
 const LACKING: Duration = Duration::from_secs(30);
+/// How often the machines of a pool that lacks hosts say anew why: a hundred that wait would be written for every host.
+const EXPLAIN: Duration = Duration::from_secs(5);
+/// Writes of one pass that are under way at the same time.
+const AT_ONCE: usize = 16;
 
 /// Brings the hosts of one NodePool nearer to what is wanted.
 pub(crate) async fn reconcile<R: Runtime>(
@@ -91,9 +99,10 @@ pub(crate) async fn reconcile<R: Runtime>(
     let Some(configuration) = configuration else { return Ok(Next::After(WAIT)) };
     // Who becomes free while hosts are chosen is not missed.
     context.hosts.wait(agents, &place, true);
-    let claimed = claim(context, &pool, &inside, agents, &open, &configuration, &slots).await?;
-    if claimed < open.len() {
-        return Ok(Next::After(LACKING));
+    let claims = Claims { pool: &pool, inside: &inside, agents, configuration: &configuration };
+    let lacking = claim(context, &claims, open, &slots).await?;
+    if !lacking.is_empty() {
+        return Ok(Next::After(explain(context, &place, agents, &lacking).await?));
     }
     context.hosts.wait(agents, &place, false);
     Ok(Next::Settled)
@@ -123,7 +132,7 @@ async fn apply<R: Runtime>(
     plan: &Plan,
 ) -> Result<(), ReconcileError> {
     let text = |field: &str| pool["metadata"][field].as_str().unwrap_or_default();
-    for _ in 0..plan.create {
+    let documents = (0..plan.create).map(|_| {
         let digits = uuid::Uuid::new_v4().simple().to_string();
         let document = json!({
             "apiVersion": Kind::AgentMachine.api_version(), "kind": Kind::AgentMachine.name(),
@@ -140,11 +149,17 @@ async fn apply<R: Runtime>(
             },
             "spec": {"agentLabelSelector": pool["spec"]["platform"]["agent"]["agentLabelSelector"]},
         });
-        context.objects.create(&without_nulls(document)).await?;
-    }
-    for name in &plan.delete {
-        context.objects.delete(&Reference::new(Kind::AgentMachine, inside, name)).await?;
-    }
+        without_nulls(document)
+    });
+    let creates: Vec<_> =
+        documents.map(|document| async move { context.objects.create(&document).await.map(drop) }).collect();
+    let _: Vec<()> = stream::iter(creates).buffer_unordered(AT_ONCE).try_collect().await?;
+    let deletes: Vec<_> = plan
+        .delete
+        .iter()
+        .map(|name| async move { context.objects.delete(&Reference::new(Kind::AgentMachine, inside, name)).await })
+        .collect();
+    let _: Vec<_> = stream::iter(deletes).buffer_unordered(AT_ONCE).try_collect().await?;
     Ok(())
 }
 
@@ -232,7 +247,7 @@ async fn keep<R>(
                     | HostState::Insufficient
                     | HostState::Disconnected
             );
-        if !has_not_begun || host.cluster.is_none() {
+        if !has_not_begun || host.cluster.is_none() || host.configuration.as_ref() == Some(&configuration.secret.1) {
             continue;
         }
         let Some(agent) = objects.find(Kind::Agent, &host.place.0, &host.place.1).await? else { continue };
@@ -259,67 +274,90 @@ fn binding(configuration: &Configuration) -> Value {
     })
 }
 
-/// Takes hosts for AgentMachines that have none. Returns how many got one.
-async fn claim<R: Runtime>(
+/// Takes hosts for AgentMachines that have none. Returns those that got none.
+async fn claim<'a, R: Runtime>(
     context: &Arc<Context<R>>,
-    pool: &Value,
-    inside: &str,
-    agents: &str,
-    open: &[&Value],
-    configuration: &Configuration,
+    claims: &Claims<'_>,
+    open: Vec<&'a Value>,
     slots: &[Slot],
-) -> Result<usize, ReconcileError> {
-    let objects = &context.objects;
-    let text = |field: &str| pool["metadata"][field].as_str().unwrap_or_default();
-    let selector = choose::selector(&pool["spec"]["platform"]["agent"]["agentLabelSelector"]);
-    let Ok(selector) = selector else { return Ok(0) };
-    let free: Vec<Arc<Host>> =
-        context.hosts.free(agents).into_iter().filter(|host| selector.matches(&host.labels)).collect();
+) -> Result<Vec<&'a Value>, ReconcileError> {
+    let selector = choose::selector(&claims.pool["spec"]["platform"]["agent"]["agentLabelSelector"]);
+    let Ok(selector) = selector else { return Ok(open) };
+    let free = context.hosts.free(claims.agents, choose::enough(open.len()), |host| selector.matches(&host.labels));
     let taken: Vec<Arc<Host>> = slots.iter().filter_map(|slot| slot.host.clone()).collect();
-    let mut chosen = choose::choose(open.len(), &free, &taken).into_iter();
-    let mut claimed = 0;
-    let mut busy = None;
-    for machine in open {
-        let name = machine["metadata"]["name"].as_str().unwrap_or_default();
-        let mut is_bound = false;
-        for host in chosen.by_ref() {
-            let Some(agent) = objects.find(Kind::Agent, &host.place.0, &host.place.1).await? else { continue };
-            if !Host::of(&agent).is_some_and(|host| host.is_free()) {
-                continue;
-            }
-            let mut spec = binding(configuration);
-            spec["clusterDeploymentName"] = json!({"name": pool["spec"]["clusterName"], "namespace": inside});
-            let change = json!({
-                "metadata": {
-                    "resourceVersion": agent["metadata"]["resourceVersion"],
-                    "labels": {(label::AGENT_MACHINE): name, (label::CLUSTER_NAMESPACE): inside},
-                    "annotations": {
-                        (names::AGENT_MACHINE_NAMESPACE): inside,
-                        (NODE_POOL): format!("{}/{}", text("namespace"), text("name")),
-                    },
+    let chosen = Mutex::new(choose::choose(open.len(), &free, &taken).into_iter());
+    let takes: Vec<_> = open.into_iter().map(|machine| take(context, claims, machine, &chosen)).collect();
+    let outcomes: Vec<Option<&Value>> = stream::iter(takes).buffer_unordered(AT_ONCE).try_collect().await?;
+    Ok(outcomes.into_iter().flatten().collect())
+}
+
+/// What claims of one pass have in common.
+struct Claims<'a> {
+    pool: &'a Value,
+    inside: &'a str,
+    /// Where the hosts are.
+    agents: &'a str,
+    configuration: &'a Configuration,
+}
+
+/// Takes the first of the chosen hosts that is still free. Returns the AgentMachine when there is none.
+async fn take<'a, R: Runtime>(
+    context: &Arc<Context<R>>,
+    claims: &Claims<'_>,
+    machine: &'a Value,
+    chosen: &Mutex<std::vec::IntoIter<Arc<Host>>>,
+) -> Result<Option<&'a Value>, ReconcileError> {
+    let objects = &context.objects;
+    let text = |field: &str| claims.pool["metadata"][field].as_str().unwrap_or_default();
+    let name = machine["metadata"]["name"].as_str().unwrap_or_default();
+    loop {
+        let Some(host) = chosen.lock().next() else { return Ok(Some(machine)) };
+        let Some(agent) = objects.find(Kind::Agent, &host.place.0, &host.place.1).await? else { continue };
+        if !Host::of(&agent).is_some_and(|host| host.is_free()) {
+            continue;
+        }
+        let mut spec = binding(claims.configuration);
+        spec["clusterDeploymentName"] = json!({"name": claims.pool["spec"]["clusterName"], "namespace": claims.inside});
+        let change = json!({
+            "metadata": {
+                "resourceVersion": agent["metadata"]["resourceVersion"],
+                "labels": {(label::AGENT_MACHINE): name, (label::CLUSTER_NAMESPACE): claims.inside},
+                "annotations": {
+                    (names::AGENT_MACHINE_NAMESPACE): claims.inside,
+                    (NODE_POOL): format!("{}/{}", text("namespace"), text("name")),
                 },
-                "spec": spec,
-            });
-            match objects.merge(&Reference::of(&agent), &change).await {
-                Ok(changed) => {
-                    context.hosts.learn(&changed);
-                    context.queue.add(Key::new(Controller::Agent, &host.place.0, &host.place.1));
-                    is_bound = true;
-                }
-                // Somebody else was quicker.
-                Err(error) if error.is_race() => continue,
-                Err(error) => return Err(error.into()),
+            },
+            "spec": spec,
+        });
+        match objects.merge(&Reference::of(&agent), &change).await {
+            Ok(changed) => {
+                context.hosts.learn(&changed);
+                context.queue.add(Key::new(Controller::Agent, &host.place.0, &host.place.1));
             }
-            crate::agent_machine::reserve(objects, machine, &host.place).await?;
-            break;
+            // Somebody else was quicker.
+            Err(error) if error.is_race() => continue,
+            Err(error) => return Err(error.into()),
         }
-        if is_bound {
-            claimed += 1;
-        } else {
-            let busy = busy.get_or_insert_with(|| context.hosts.busy(agents));
-            crate::agent_machine::wait(objects, machine, busy, agents).await?;
-        }
-        context.queue.add(Key::new(Controller::AgentMachine, inside, name));
+        crate::agent_machine::reserve(objects, machine, &host.place).await?;
+        context.queue.add(Key::new(Controller::AgentMachine, claims.inside, name));
+        return Ok(None);
     }
-    Ok(claimed)
+}
+
+/// Says of AgentMachines without a host why that is: at once of new ones, else not with every host that changes.
+/// Returns how soon the pool is looked at again.
+async fn explain<R: Runtime>(
+    context: &Arc<Context<R>>,
+    place: &Place,
+    agents: &str,
+    lacking: &[&Value],
+) -> Result<Duration, ReconcileError> {
+    let due = context.hosts.words_due(place, EXPLAIN);
+    let is_told = |machine: &Value| condition::find(machine, AGENT_RESERVED).is_some();
+    let busy = context.hosts.busy(agents);
+    let told = lacking.iter().filter(|machine| due.is_zero() || !is_told(machine));
+    let writes: Vec<_> =
+        told.map(|machine| crate::agent_machine::wait(&context.objects, machine, &busy, agents)).collect();
+    let _: Vec<()> = stream::iter(writes).buffer_unordered(AT_ONCE).try_collect().await?;
+    Ok(if due.is_zero() { LACKING } else { due })
 }
