@@ -1,6 +1,7 @@
 //! Starts our own plane: `hcp up` on a fresh data directory.
 
 use std::ffi::OsString;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -35,6 +36,25 @@ async fn start_with(binary: &Path, flags: &[&str]) -> Result<Plane, PlaneError> 
     let directory = tempfile::Builder::new().prefix("roost-ours-").tempdir()?;
     let data = directory.path().join("data");
     let process = up(binary, directory.path(), &data, free_port()?, flags)?;
+    let kubeconfig = data.join("admin.kubeconfig");
+    let mut plane = Plane { name: "ours".to_owned(), kubeconfig, processes: vec![process], directory: Some(directory) };
+    wait_for_kubeconfig(&mut plane).await?;
+    plane.wait_until_ready().await?;
+    Ok(plane)
+}
+
+/// The port of a plane in a network of its own.
+pub(crate) const REMOTE_PORT: u16 = 6443;
+
+/// Starts `hcp up` with all that it runs in a network namespace, on an address of that.
+pub(crate) async fn start_in(binary: &Path, namespace: &Path, address: IpAddr) -> Result<Plane, PlaneError> {
+    let directory = tempfile::Builder::new().prefix("roost-ours-").tempdir()?;
+    let data = directory.path().join("data");
+    let mut arguments: Vec<OsString> = vec![format!("--net={}", namespace.display()).into(), binary.into()];
+    arguments.extend(["up".into(), "--data-dir".into(), data.clone().into(), "--listen".into()]);
+    arguments.extend([SocketAddr::new(address, REMOTE_PORT).to_string().into(), "--server-name".into()]);
+    arguments.push(address.to_string().into());
+    let process = Process::start("hcp", Path::new("nsenter"), arguments, directory.path())?;
     let kubeconfig = data.join("admin.kubeconfig");
     let mut plane = Plane { name: "ours".to_owned(), kubeconfig, processes: vec![process], directory: Some(directory) };
     wait_for_kubeconfig(&mut plane).await?;

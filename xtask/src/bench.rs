@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: measurements, printed as ratios against another part in the same run.
 
+mod agents;
 mod disturbed;
 mod engine;
 mod hosts;
@@ -25,6 +26,7 @@ pub(crate) async fn run(benchmark: &Bench) -> Result<(), TaskError> {
         Bench::Hostile(arguments) => disturbed::hostile(arguments).await,
         Bench::Neighbours(arguments) => disturbed::neighbours(arguments).await,
         Bench::Disturb(arguments) => disturbed::disturb(arguments).await,
+        Bench::Agents(arguments) => agents::run(arguments).await,
         Bench::Hosts(arguments) => hosts::run(arguments).await,
         Bench::Nodes(arguments) => nodes::run(arguments).await,
         Bench::Planes(arguments) => planes::run(arguments).await,
@@ -54,6 +56,12 @@ fn engine_binary() -> Result<PathBuf, TaskError> {
     }
     task::run(task::cargo().args(["build", "--release", "--quiet", "--package", "hcp"]))?;
     Ok(repository().join("target").join("release").join("hcp"))
+}
+
+/// How busy the machine was in the last minute: a measurement means little without.
+fn load_average() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split_whitespace().next().unwrap_or("?").to_owned()
 }
 
 /// Runs the same task without the weight of debugging, unless that is what runs: an unoptimised client would be the

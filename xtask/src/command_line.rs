@@ -42,6 +42,8 @@ pub(crate) enum Task {
     Hosted(Hosted),
     /// Kills the operator, its ignition servers or the host at random moments of joins; lets many boot at once.
     Joins(Joins),
+    /// Lets discovered hosts die at every stage, lie and fail, and kills their service at random moments.
+    Faults(Faults),
     /// Has the real Ignition fetch and apply what our server hands out; needs root and the package `ignition`.
     Ignition,
     /// Runs stock's controllers, scheduler and kubelet on our engine and on a stock kube-apiserver; needs root.
@@ -50,6 +52,8 @@ pub(crate) enum Task {
     Hosts(Hosts),
     /// Boots two real hosts whose pods find each other, and cuts one of them off for a while; needs root.
     Network,
+    /// Lets simulated hosts of a far site join, behind a router and a bad line, and cuts that line; needs root.
+    Remote(Remote),
     /// Builds our live image from Debian's packages, and boots it in an emulated machine.
     Image(Image),
     /// Takes the computer of an emulated management controller (sushy-tools) through all that is asked of one.
@@ -161,6 +165,17 @@ pub(crate) struct Hosts {
     /// After how many seconds of a join the power fails, for each host, separated by commas.
     #[arg(long, value_delimiter = ',', default_value = "3,6", value_name = "SECONDS")]
     pub(crate) cuts: Vec<f64>,
+}
+
+/// A far site.
+#[derive(Debug, Args)]
+pub(crate) struct Remote {
+    /// Hosts that become nodes; one more waits while the line is cut.
+    #[arg(long, default_value_t = 3)]
+    pub(crate) hosts: u8,
+    /// How long the line is cut.
+    #[arg(long, default_value_t = 60, value_name = "SECONDS")]
+    pub(crate) cut: u64,
 }
 
 /// How a machine gets the image.
@@ -285,6 +300,8 @@ pub(crate) enum Bench {
     Disturb(BenchDisturb),
     /// Discovered hosts: how fast they register, are bound and become nodes.
     Hosts(BenchHosts),
+    /// Ever more Agents in the API: pages of lists, passes and pools.
+    Agents(BenchAgents),
     /// Simulated nodes: how fast they join, and what they cost.
     Nodes(BenchNodes),
     /// Hosted clusters: how soon they take writes, how many fit, how soon they are gone.
@@ -375,6 +392,14 @@ pub(crate) struct BenchHosts {
     pub(crate) count: u16,
 }
 
+/// How many Agents there are.
+#[derive(Debug, Args)]
+pub(crate) struct BenchAgents {
+    /// The numbers to measure at, each at least as large as the one before, separated by commas.
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000,100000", value_name = "N")]
+    pub(crate) counts: Vec<usize>,
+}
+
 /// How many nodes join.
 #[derive(Debug, Args)]
 pub(crate) struct BenchNodes {
@@ -428,6 +453,17 @@ pub(crate) struct Joins {
     /// How many.
     #[arg(long, default_value_t = 500)]
     pub(crate) runs: usize,
+    /// Repeats the choices of an earlier run.
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+}
+
+/// How often the service of discovered hosts is killed.
+#[derive(Debug, Args)]
+pub(crate) struct Faults {
+    /// How often.
+    #[arg(long, default_value_t = 500)]
+    pub(crate) times: usize,
     /// Repeats the choices of an earlier run.
     #[arg(long)]
     pub(crate) seed: Option<u64>,

@@ -9,6 +9,7 @@ mod conformance;
 mod crash;
 mod dependencies;
 mod differential;
+mod faults;
 mod generate;
 mod hosted;
 mod hosts;
@@ -23,6 +24,7 @@ mod network;
 mod parity;
 mod planes;
 mod redfish;
+mod remote;
 mod source_rules;
 mod task;
 mod test;
@@ -48,6 +50,8 @@ async fn main() -> ExitCode {
         Task::Crash(arguments) => crash::run(&arguments).await,
         Task::Hosted(arguments) => hosted::run(&arguments).await,
         Task::Joins(arguments) => joins::run(&arguments).await,
+        Task::Faults(arguments) => faults::run(&arguments).await,
+        Task::Remote(arguments) => remote::run(&arguments),
         Task::Ignition => ignition::run().await,
         Task::Components(arguments) => components::run(&arguments).await,
         Task::Hosts(arguments) => hosts::run(&arguments),

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use crate::command_line::{Crash, Differential, Hosted, Joins, Kubectl, Parity, PlaneChoice, Workloads};
+use crate::command_line::{Crash, Differential, Faults, Hosted, Joins, Kubectl, Parity, PlaneChoice, Workloads};
 use crate::task::{self, TaskError};
-use crate::{crash, differential, hosted, ignition, joins, kube_fetch, kubectl, parity, tidy, workloads};
+use crate::{crash, differential, faults, hosted, ignition, joins, kube_fetch, kubectl, parity, tidy, workloads};
 
 /// Kills of the engine in a test run; the full count is `cargo xtask crash`.
 const CRASHES: usize = 25;
@@ -14,6 +14,9 @@ const DESTROYED: usize = 20;
 
 /// Joins that are cut short in a test run; the full count is `cargo xtask joins`.
 const JOINS: usize = 15;
+
+/// Kills of the service of discovered hosts in a test run; the full count is `cargo xtask faults`.
+const SERVICE_KILLS: usize = 10;
 
 /// Of so many scenarios of workloads one is played; all of them are `cargo xtask workloads`.
 const ONE_SCENARIO_IN: usize = 6;
@@ -56,6 +59,9 @@ pub(crate) async fn run() -> Result<(), TaskError> {
     let start = Instant::now();
     joins::run(&Joins { runs: JOINS, seed: None }).await?;
     report.note("joins", start);
+    let start = Instant::now();
+    faults::run(&Faults { times: SERVICE_KILLS, seed: None }).await?;
+    report.note("faults of hosts", start);
     let start = Instant::now();
     workloads::run(&Workloads { filter: None, one_in: ONE_SCENARIO_IN, kills: None, seed: 1 }).await?;
     workloads::run(&Workloads { filter: None, one_in: 1, kills: Some(KILLS_IN_ROLLOUTS), seed: 1 }).await?;

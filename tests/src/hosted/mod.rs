@@ -3,6 +3,7 @@
 mod bare_metal;
 mod chaos;
 mod disk;
+mod faults;
 mod joins;
 mod journey;
 mod leadership;
@@ -16,6 +17,7 @@ mod rotation;
 
 pub use bare_metal::{Emulated, run as run_bare_metal};
 pub use chaos::{Outcome, destroy_at_random};
+pub use faults::run as fault_hosts;
 pub use joins::{Joins, run as join_at_random};
 pub use journey::{Step, run};
 pub use leadership::two_operators;
@@ -27,7 +29,7 @@ pub use objects::{
     HostedCluster, create, guest_of, hosted_clusters, kubeconfig_of, publish, wait_until_gone, wait_until_ready,
     write_into,
 };
-pub(crate) use objects::{scale, secrets, until};
+pub(crate) use objects::{api, condition, scale, secrets, until};
 pub use replacement::run as replace;
 pub use rollout::run as roll_out;
 pub use rotation::rotate_under_load;

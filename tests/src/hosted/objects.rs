@@ -97,7 +97,7 @@ impl HostedCluster {
 }
 
 /// An API of a kind that has no Rust type here.
-pub(super) fn api(client: &Client, api_version: &str, kind: &str, plural: &str, namespace: &str) -> Api<DynamicObject> {
+pub(crate) fn api(client: &Client, api_version: &str, kind: &str, plural: &str, namespace: &str) -> Api<DynamicObject> {
     let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
     let resource = ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), plural);
     if namespace.is_empty() {
@@ -165,7 +165,7 @@ pub(crate) async fn until<T>(what: &str, mut look: impl AsyncFnMut() -> Result<T
 }
 
 /// A condition of an object as `True`, `False` or `Unknown`, and its message.
-pub(super) fn condition(object: &DynamicObject, kind: &str) -> (String, String) {
+pub(crate) fn condition(object: &DynamicObject, kind: &str) -> (String, String) {
     let conditions = object.data["status"]["conditions"].as_array().cloned().unwrap_or_default();
     let found = conditions.iter().find(|condition| condition["type"] == kind);
     let text = |field: &str| found.and_then(|found| found[field].as_str()).unwrap_or("missing").to_owned();

@@ -9,6 +9,7 @@ mod journey;
 mod metal;
 mod network;
 mod plane;
+mod remote;
 mod shell;
 
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 pub use journey::{Journey, run};
 pub use metal::{FirstBoot, MetalJourney, run as run_metal};
 pub use network::run as run_network;
+pub use remote::{Remote, RemoteJourney, run as run_remote};
 
 use crate::assets::AssetError;
 use crate::process::ProcessError;

@@ -49,29 +49,46 @@ pub async fn hosts(plane: &Plane, count: u16) -> Result<Hosts, NodesError> {
     let started = Instant::now();
     let hosts: Vec<Host> = (1..=count).map(|number| simulator.turn_on(environment.host_of(number))).collect();
     let all = agents(&client, NAMESPACE);
-    let is = |wanted: &'static str| move |agent: &DynamicObject| agent.data["status"]["debugInfo"]["state"] == wanted;
-    when(&all, hosts.len(), is("known-unbound")).await?;
+    seen_when(&all, None, hosts.len(), is_in("known-unbound")).await?;
     let registered = started.elapsed();
     let approving = Instant::now();
-    let bound = |agent: &DynamicObject| agent.data["spec"]["clusterDeploymentName"]["name"].is_string();
-    let approve = async {
-        let approvals = hosts.iter().map(|host| approve(&all, host.id()));
-        let approved: Vec<(String, Instant)> =
-            futures::stream::iter(approvals).buffer_unordered(APPROVALS).try_collect().await?;
-        Ok::<_, NodesError>(approved.into_iter().collect::<HashMap<_, _>>())
-    };
-    let (approved, taken) = tokio::try_join!(approve, when(&all, hosts.len(), bound))?;
-    let waits = taken.into_iter().filter_map(|(id, at)| Some(at.saturating_duration_since(*approved.get(&id)?)));
-    let bound = Latency::of(waits.collect());
-    when(&all, hosts.len(), is("added-to-existing-cluster")).await?;
+    let ids: Vec<String> = hosts.iter().map(|host| host.id().to_owned()).collect();
+    let bound = approvals(&all, None, &ids).await?;
+    seen_when(&all, None, hosts.len(), is_in("added-to-existing-cluster")).await?;
     let ready = approving.elapsed();
     let giving = Instant::now();
     scale(&client, &cluster, 0).await?;
     let is_free = |agent: &DynamicObject| {
-        is("known-unbound")(agent) && agent.data["spec"]["clusterDeploymentName"]["name"].is_null()
+        is_in("known-unbound")(agent) && agent.data["spec"]["clusterDeploymentName"]["name"].is_null()
     };
-    when(&all, hosts.len(), is_free).await?;
+    seen_when(&all, None, hosts.len(), is_free).await?;
     Ok(Hosts { registered, bound, ready, given_back: giving.elapsed() })
+}
+
+/// Whether an Agent is in a state.
+pub(super) fn is_in(wanted: &'static str) -> impl Fn(&DynamicObject) -> bool {
+    move |agent| agent.data["status"]["debugInfo"]["state"] == wanted
+}
+
+/// Approves hosts, and says how long each waited for its pool.
+pub(super) async fn approvals(
+    agents: &Api<DynamicObject>,
+    labels: Option<&str>,
+    ids: &[String],
+) -> Result<Latency, NodesError> {
+    let is_bound = |agent: &DynamicObject| {
+        agent.data["spec"]["clusterDeploymentName"]["name"].is_string()
+            && agent.metadata.name.as_ref().is_some_and(|name| ids.contains(name))
+    };
+    let approve = async {
+        let approvals = ids.iter().map(|id| approve(agents, id));
+        let approved: Vec<(String, Instant)> =
+            futures::stream::iter(approvals).buffer_unordered(APPROVALS).try_collect().await?;
+        Ok::<_, NodesError>(approved.into_iter().collect::<HashMap<_, _>>())
+    };
+    let (approved, taken) = tokio::try_join!(approve, seen_when(agents, labels, ids.len(), is_bound))?;
+    let waits = taken.into_iter().filter_map(|(id, at)| Some(at.saturating_duration_since(*approved.get(&id)?)));
+    Ok(Latency::of(waits.collect()))
 }
 
 async fn approve(agents: &Api<DynamicObject>, id: &str) -> Result<(String, Instant), NodesError> {
@@ -81,14 +98,17 @@ async fn approve(agents: &Api<DynamicObject>, id: &str) -> Result<(String, Insta
     Ok((id.to_owned(), Instant::now()))
 }
 
-/// When each of so many Agents was first seen to be as wished.
-async fn when(
+/// When each of so many Agents was first seen to be as wished, among those with these labels.
+pub(super) async fn seen_when(
     agents: &Api<DynamicObject>,
+    labels: Option<&str>,
     count: usize,
     is_so: impl Fn(&DynamicObject) -> bool,
 ) -> Result<HashMap<String, Instant>, NodesError> {
     let mut seen = HashMap::new();
-    let mut events = pin!(watcher::watcher(agents.clone(), watcher::Config::default()));
+    let config = watcher::Config::default();
+    let config = labels.map_or(config.clone(), |labels| config.labels(labels));
+    let mut events = pin!(watcher::watcher(agents.clone(), config));
     let deadline = tokio::time::Instant::now() + PATIENCE;
     while seen.len() < count {
         let late =

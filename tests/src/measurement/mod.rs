@@ -2,6 +2,7 @@
 //!
 //! Two planes are measured one after the other with the same load, so that the numbers compare even on a busy machine.
 
+mod agents;
 mod disturbance;
 mod hosts;
 mod latency;
@@ -20,9 +21,11 @@ use serde_json::json;
 use crate::client::{Call, Client, ClientError};
 use crate::plane::{Plane, PlaneError};
 
+pub use agents::{Agents, agents};
 pub use disturbance::{Disturbance, Disturbed, Waits, beside_a_busy_cluster, beside_hostile_clients, disturb};
 pub use hosts::{Hosts, hosts};
 pub use latency::Latency;
+pub(crate) use nodes::management;
 pub use nodes::{Effort as NodesEffort, Nodes, NodesError, nodes};
 pub use planes::{Effort as PlanesEffort, Planes, PlanesError, Restart, Rounds, planes};
 pub use processes::Usage;

@@ -123,7 +123,7 @@ pub async fn nodes(plane: &Plane, effort: Effort) -> Result<Nodes, NodesError> {
     })
 }
 
-pub(super) async fn management(plane: &Plane) -> Result<kube::Client, NodesError> {
+pub(crate) async fn management(plane: &Plane) -> Result<kube::Client, NodesError> {
     let wrong = |error: &dyn std::fmt::Display| NodesError::Client(error.to_string());
     let kubeconfig = Kubeconfig::read_from(&plane.kubeconfig).map_err(|error| wrong(&error))?;
     let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use roost_tests::{measurement, ours};
 
-use super::{engine_binary, ran_optimised};
+use super::{engine_binary, load_average, ran_optimised};
 use crate::command_line::BenchHosts;
 use crate::task::TaskError;
 
@@ -18,6 +18,7 @@ pub(crate) async fn run(arguments: &BenchHosts) -> Result<(), TaskError> {
     let found = measurement::hosts(&plane, count).await.map_err(|error| TaskError::Found(error.to_string()))?;
     let seconds = |duration: Duration| format!("{:.1} s", duration.as_secs_f64());
     let total = found.registered + found.ready;
+    println!("with a load average of {} in the last minute", load_average());
     for (what, value, goal) in [
         (format!("{count} hosts registered"), seconds(found.registered), ""),
         ("from approval to bound, p50".to_owned(), seconds(found.bound.median), ""),

@@ -16,7 +16,7 @@ use tokio_rustls::TlsConnector;
 
 use super::super::HostedError;
 use super::super::disk::live_image;
-use super::super::objects::{api, decode, refused, secrets};
+use super::super::objects::{api, condition, decode, refused, secrets, until};
 
 /// What a server answered.
 struct Answer {
@@ -28,7 +28,12 @@ struct Answer {
 /// Fetches everything that an InfraEnv links to, and tries what must not work.
 pub(super) async fn check(client: &Client, namespace: &str, name: &str) -> Result<(), HostedError> {
     let all = api(client, "agent-install.openshift.io/v1beta1", "InfraEnv", "infraenvs", namespace);
-    let found = all.get(name).await.map_err(refused("the InfraEnv was not read"))?;
+    let found = until("the InfraEnv had an image", async || {
+        let found = all.get(name).await.map_err(|error| error.to_string())?;
+        let (status, message) = condition(&found, "ImageCreated");
+        if status == "True" { Ok(found) } else { Err(message) }
+    })
+    .await?;
     let status = &found.data["status"];
     let secret = secrets(client, "hypershift").get("assisted-service-ca").await.map_err(refused("the authority"))?;
     let authority = decode(secret.data["data"]["tls.crt"].as_str().unwrap_or_default()).unwrap_or_default();
