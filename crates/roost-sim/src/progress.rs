@@ -86,6 +86,7 @@ pub(crate) struct Reporter {
     progress: watch::Sender<Progress>,
     counters: Arc<Counters>,
     death: Arc<Notify>,
+    returned: Arc<Notify>,
 }
 
 impl Reporter {
@@ -99,6 +100,7 @@ impl Reporter {
             progress: watch::Sender::new(progress),
             counters: Arc::default(),
             death: Arc::default(),
+            returned: Arc::default(),
         }
     }
 
@@ -141,6 +143,16 @@ impl Reporter {
     pub(crate) fn heartbeat(&self, late: bool) {
         self.counters.heartbeats.fetch_add(1, Ordering::Relaxed);
         self.counters.late.fetch_add(u64::from(late), Ordering::Relaxed);
+    }
+
+    /// Heartbeats come through again after some did not.
+    pub(crate) fn come_back(&self) {
+        self.returned.notify_one();
+    }
+
+    /// Waits until heartbeats come through again.
+    pub(crate) async fn back(&self) {
+        self.returned.notified().await;
     }
 
     pub(crate) fn missed(&self) {

@@ -30,7 +30,8 @@ pub(crate) async fn keep(
                 reporter.reach(Stage::Ready);
                 let range = node["spec"]["podCIDR"].as_str().map(str::to_owned);
                 network.send_if_modified(|known| std::mem::replace(known, range.clone()) != range);
-                tokio::time::sleep(timing::STATUS_REPORT).await;
+                // Who was away may count as lost, which a kubelet sees and corrects.
+                let _ = tokio::time::timeout(timing::STATUS_REPORT, reporter.back()).await;
             }
             Err(error) => {
                 reporter.trouble(format!("the node's status could not be reported: {error}"));
