@@ -24,7 +24,7 @@ use status::{Pass, status};
 
 use crate::context::{Context, Next, ReconcileError};
 use crate::event::{self, Tone};
-use crate::object::{Kind, Reference, annotation, is_deleting, with_finalizer};
+use crate::object::{Kind, ObjectError, Objects, Reference, annotation, is_deleting, with_finalizer};
 use crate::queue::{Controller, Key};
 
 /// How soon a host is looked at again that waits for its image or its Agent, neither of which tells.
@@ -144,7 +144,18 @@ async fn dereference<R: Runtime>(context: &Arc<Context<R>>, host: Value) -> Resu
             agent = found;
         }
     }
+    if agent.is_none() {
+        // Who introduces itself anew has not said yet which cards it has, and the index may not have heard of it; it would
+        // be started from the image for that.
+        agent = linked(objects, &Reference::of(&host)).await?.pop();
+    }
     Ok(Observed { host, secret, environment, agent })
+}
+
+/// The Agents that took over what a host says.
+async fn linked(objects: &Objects, host: &Reference) -> Result<Vec<Value>, ObjectError> {
+    let selector = format!("{}={}", label::BARE_METAL_HOST, host.name);
+    objects.list_labelled(Kind::Agent, &host.namespace, &selector).await
 }
 
 /// Lets a host's object go, and its Agent if that is wanted.
@@ -152,8 +163,7 @@ async fn leave<R: Runtime>(context: &Arc<Context<R>>, host: &Value) -> Result<Ne
     let objects = &context.objects;
     let reference = Reference::of(host);
     if annotation(host, wishes::REMOVE_AGENT_AND_NODE_ON_DELETE) == "true" {
-        let selector = format!("{}={}", label::BARE_METAL_HOST, reference.name);
-        for agent in objects.list_labelled(Kind::Agent, &reference.namespace, &selector).await? {
+        for agent in linked(objects, &reference).await? {
             objects.delete(&Reference::of(&agent)).await?;
         }
     }
