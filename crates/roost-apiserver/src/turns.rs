@@ -157,10 +157,14 @@ impl<Work: Future> Future for Measured<Work> {
     type Output = Work::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Work::Output> {
-        let Poll::Ready(_thread) = self.thread(context) else { return Poll::Pending };
+        let Poll::Ready(thread) = self.thread(context) else { return Poll::Pending };
         let begin = Instant::now();
         let outcome = self.work.as_mut().poll(context);
         self.party.take(begin.elapsed());
+        if thread.is_some() {
+            // Whoever waits for this processor would otherwise wait for the rest of the turn that the kernel gave.
+            std::thread::yield_now();
+        }
         outcome
     }
 }

@@ -44,10 +44,10 @@ pub(crate) async fn disturb(arguments: &BenchDisturb) -> Result<(), TaskError> {
     Ok(measurement::disturb(&arguments.kubeconfig, disturbance).await?)
 }
 
-/// This program again, which gives way to all others.
+/// This program again, which runs only where nothing else would: it stands for a machine of its own.
 fn other(kind: &str, kubeconfig: &Path) -> Command {
-    let mut command = Command::new("nice");
-    command.args(["-n", "19"]).arg(std::env::current_exe().unwrap_or_else(|_| "xtask".into()));
+    let mut command = Command::new("chrt");
+    command.args(["--idle", "0"]).arg(std::env::current_exe().unwrap_or_else(|_| "xtask".into()));
     command.args(["bench", "disturb", kind, "--kubeconfig"]).arg(kubeconfig);
     command
 }

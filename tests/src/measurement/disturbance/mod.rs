@@ -1,7 +1,7 @@
 //! How much somebody who behaves is slowed down by somebody who does not.
 //!
-//! Whoever disturbs runs in a process of its own, to which the kernel prefers all others: on real networks it has a machine
-//! of its own, and only what the server does for it may count.
+//! Whoever disturbs runs in a process of its own, which gets the processor only where nobody else wants it: on real networks
+//! it has a machine of its own, and only what the server does for it may count.
 
 mod busy;
 mod hostile;
