@@ -72,65 +72,55 @@ pub(super) struct Segment {
     pub(super) abandoned: bool,
 }
 
+/// The header of a new segment.
+fn new_header(store: StoreIdentity, first: Revision) -> FileHeader {
+    FileHeader { magic: LOG_MAGIC, version: FORMAT_VERSION, store, revision: first, salt: random_number() as u32 }
+}
+
 impl Segment {
-    /// Makes an empty segment, durable before it has its name. It replaces an abandoned one that has no good frame.
-    pub(super) fn create(disk: &dyn Disk, directory: &Path, store: StoreIdentity, first: Revision) -> io::Result<Self> {
-        let salt = random_number() as u32;
-        let header = FileHeader { magic: LOG_MAGIC, version: FORMAT_VERSION, store, revision: first, salt };
-        let path = segment_path(directory, first);
-        let unfinished = unfinished_path(&path);
-        let mut file = disk.create(&unfinished)?;
-        file.write_all_at(&header.encode(), 0)?;
-        let length = FILE_HEADER_BYTES as u64;
-        let mut segment = Self {
+    /// A file that has a header and nothing else, with its space not reserved yet.
+    fn empty(file: Box<dyn DiskFile>, path: PathBuf, header: FileHeader) -> Self {
+        Self {
             file,
             openings: Arc::default(),
             unsettled: VecDeque::new(),
             path,
-            first,
-            last: first - 1,
-            length,
-            reserved: length,
+            first: header.revision,
+            last: header.revision - 1,
+            length: FILE_HEADER_BYTES as u64,
+            reserved: FILE_HEADER_BYTES as u64,
             reserving: true,
             reserved_at: None,
             is_busy: false,
             is_prepared: false,
             is_new: false,
-            salt,
+            salt: header.salt,
             abandoned: false,
-        };
-        segment.file.sync()?;
-        finish(&unfinished, &segment.path)?;
-        Ok(segment)
+        }
+    }
+
+    /// Makes an empty segment, durable before it has its name. It replaces an abandoned one that has no good frame.
+    pub(super) fn create(disk: &dyn Disk, directory: &Path, store: StoreIdentity, first: Revision) -> io::Result<Self> {
+        let header = new_header(store, first);
+        let path = segment_path(directory, first);
+        let unfinished = unfinished_path(&path);
+        let mut file = disk.create(&unfinished)?;
+        file.write_all_at(&header.encode(), 0)?;
+        file.sync()?;
+        finish(&unfinished, &path)?;
+        Ok(Self::empty(file, path, header))
     }
 
     /// Makes a segment of a spare one. Its name is durable when the directory was synced.
     pub(super) fn adopt(spare: Spare, directory: &Path, store: StoreIdentity, first: Revision) -> io::Result<Self> {
         let Spare { mut file, path: unfinished, bytes } = spare;
-        let salt = random_number() as u32;
-        let header = FileHeader { magic: LOG_MAGIC, version: FORMAT_VERSION, store, revision: first, salt };
+        let header = new_header(store, first);
         file.write_all_at(&header.encode(), 0)?;
         // A file with a segment's name always has its header.
         file.sync()?;
         let path = segment_path(directory, first);
         std::fs::rename(&unfinished, &path)?;
-        Ok(Self {
-            file,
-            openings: Arc::default(),
-            unsettled: VecDeque::new(),
-            path,
-            first,
-            last: first - 1,
-            length: FILE_HEADER_BYTES as u64,
-            reserved: bytes,
-            reserving: true,
-            reserved_at: None,
-            is_busy: false,
-            is_prepared: true,
-            is_new: true,
-            salt,
-            abandoned: false,
-        })
+        Ok(Self { reserved: bytes, is_prepared: true, is_new: true, ..Self::empty(file, path, header) })
     }
 
     /// Goes on with a segment that was loaded. What is behind `length` goes, and what is before it is made durable: its
@@ -145,23 +135,7 @@ impl Segment {
         let mut file = disk.open(path)?;
         file.set_length(length)?;
         file.sync()?;
-        Ok(Self {
-            file,
-            openings: Arc::default(),
-            unsettled: VecDeque::new(),
-            path: path.into(),
-            first: header.revision,
-            last,
-            length,
-            reserved: length,
-            reserving: true,
-            reserved_at: None,
-            is_busy: false,
-            is_prepared: false,
-            is_new: false,
-            salt: header.salt,
-            abandoned: false,
-        })
+        Ok(Self { last, length, reserved: length, ..Self::empty(file, path.into(), header) })
     }
 
     pub(super) fn is_empty(&self) -> bool {
