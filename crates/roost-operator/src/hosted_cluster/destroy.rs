@@ -8,12 +8,17 @@ use crate::names::{CLUSTER, KEEP_NAMESPACE};
 use crate::object::{Kind, ObjectError, Objects, Reference, annotation, finalizers, is_deleting};
 use crate::pools::Pools;
 
+/// Hosts on their way back that are told of; more of them would hide the rest.
+const HOSTS_NAMED: usize = 3;
+
 /// What is left of a cluster.
 pub(crate) struct Remains {
     pub(crate) node_pools: Vec<Value>,
     pub(crate) control_plane: Option<Value>,
     pub(crate) namespace: Option<Value>,
     pub(crate) managed_cluster: Option<Value>,
+    /// The hosts that are on their way back, and how they are.
+    pub(crate) hosts: Vec<String>,
 }
 
 /// The next thing to do.
@@ -44,12 +49,31 @@ pub(crate) async fn dereference(objects: &Objects, pools: &Pools, cluster: &Valu
     } else {
         node_pools
     };
+    let namespace = space.filter(|space| annotation(space, CLUSTER) == identity);
     Ok(Remains {
         node_pools,
         control_plane,
-        namespace: space.filter(|space| annotation(space, CLUSTER) == identity),
+        hosts: if namespace.as_ref().is_some_and(is_deleting) { hosts(objects, &inside).await? } else { Vec::new() },
+        namespace,
         managed_cluster: managed.filter(|managed| annotation(managed, CLUSTER) == identity),
     })
+}
+
+/// The hosts that a cluster's machines have not given back yet.
+async fn hosts(objects: &Objects, inside: &str) -> Result<Vec<String>, ObjectError> {
+    let mut told = Vec::new();
+    for machine in objects.list(Kind::AgentMachine, inside).await?.iter().take(HOSTS_NAMED) {
+        let reference = &machine["status"]["agentRef"];
+        let (space, name) = (text(&reference["namespace"]), text(&reference["name"]));
+        if name.is_empty() {
+            continue;
+        }
+        if let Some(agent) = objects.find(Kind::Agent, space, name).await? {
+            let state = &agent["status"]["debugInfo"];
+            told.push(format!("the host {space}/{name} is {}: {}", text(&state["state"]), text(&state["stateInfo"])));
+        }
+    }
+    Ok(told)
 }
 
 /// The NodePools of a cluster: those that the watch told of, or all are read while it has not told of all.
@@ -81,7 +105,15 @@ pub(crate) fn plan(cluster: &Value, remains: &Remains) -> Option<Step> {
     if annotation(cluster, KEEP_NAMESPACE) != "true" {
         rest.extend(remains.namespace.clone());
     }
-    if rest.is_empty() { None } else { Some(step("WaitingForNamespace", &rest)) }
+    if rest.is_empty() {
+        return None;
+    }
+    let mut step = step("WaitingForNamespace", &rest);
+    for host in &remains.hosts {
+        step.message += "; ";
+        step.message += host;
+    }
+    Some(step)
 }
 
 fn step(reason: &'static str, objects: &[Value]) -> Step {
@@ -131,6 +163,7 @@ mod tests {
             control_plane: Some(object(Kind::HostedControlPlane, "clusters-demo", "demo")),
             namespace: Some(object(Kind::Namespace, "", "clusters-demo")),
             managed_cluster: None,
+            hosts: Vec::new(),
         };
         assert_eq!(plan(&cluster, &remains).map(|step| step.reason), Some("WaitingForNodePools"));
         remains.node_pools.clear();
@@ -139,6 +172,12 @@ mod tests {
         let step = plan(&cluster, &remains).expect("a step");
         assert_eq!(step.message, "Waiting for Namespace clusters-demo");
         assert_eq!(step.delete, [Reference::new(Kind::Namespace, "", "clusters-demo")]);
+        remains.hosts = vec!["the host metal/one is reclaiming: Host is leaving its cluster".to_owned()];
+        let step = plan(&cluster, &remains).expect("a step");
+        assert_eq!(
+            step.message,
+            "Waiting for Namespace clusters-demo; the host metal/one is reclaiming: Host is leaving its cluster"
+        );
         remains.namespace = None;
         assert_eq!(plan(&cluster, &remains), None);
     }
@@ -148,7 +187,13 @@ mod tests {
         let mut pool = object(Kind::NodePool, "clusters", "demo");
         pool["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
         pool["metadata"]["finalizers"] = json!(["example.com/keep"]);
-        let remains = Remains { node_pools: vec![pool], control_plane: None, namespace: None, managed_cluster: None };
+        let remains = Remains {
+            node_pools: vec![pool],
+            control_plane: None,
+            namespace: None,
+            managed_cluster: None,
+            hosts: Vec::new(),
+        };
         let step = plan(&object(Kind::HostedCluster, "clusters", "demo"), &remains).expect("a step");
         assert!(step.delete.is_empty());
         assert_eq!(step.message, "Waiting for NodePool clusters/demo (held by the finalizers example.com/keep)");
