@@ -91,39 +91,14 @@ impl Registry for Discovery {
         if !wait.is_zero() {
             self.presence.expect(&place, wait);
         }
-        let deadline = tokio::time::Instant::now() + wait;
-        loop {
-            // Whoever changes the Agent after it was read wakes this call.
-            let woken = call.wake.notified();
-            tokio::pin!(woken);
-            woken.as_mut().enable();
-            let found = self.objects.find(Kind::Agent, &place.0, &place.1).await;
-            let Some(agent) = found.map_err(|error| unavailable(&error))? else {
-                // Who was deleted introduces itself again, and is another Agent.
-                return Ok(Steps { post_step_action: PostStepAction::Exit, ..Steps::default() });
-            };
-            let state = agent::state_of(&agent);
-            let is_news = call.told.as_deref() != Some(state.as_str());
-            if !is_news {
-                let mut waiting = Waiting { discovery: self, place: &place, call: &call, is_over: false };
-                let is_woken = tokio::time::timeout_at(deadline, woken).await.is_ok();
-                waiting.is_over = true;
-                if is_woken {
-                    continue;
-                }
-            }
-            self.presence.tell(&place, Some(state.as_str().to_owned()));
-            let material = self.material(&caller, &agent, now).await?;
-            let mut steps = step::steps(&state, &material);
-            if state == HostState::Installing && !is_news {
-                // It was told to install, and is on it.
-                steps.instructions.clear();
-            }
-            if let Some(seconds) = u64::try_from(steps.next_instruction_seconds).ok().filter(|_| wait.is_zero()) {
-                self.presence.expect(&place, Duration::from_secs(seconds));
-            }
-            return Ok(steps);
+        let mut waiting = Waiting { discovery: self, place: &place, call: &call, is_over: wait.is_zero() };
+        let answer = self.answer(&caller, &place, &call, tokio::time::Instant::now() + wait).await;
+        waiting.is_over = true;
+        let steps = answer?;
+        if let Some(seconds) = u64::try_from(steps.next_instruction_seconds).ok().filter(|_| wait.is_zero()) {
+            self.presence.expect(&place, Duration::from_secs(seconds));
         }
+        Ok(steps)
     }
 
     async fn reply(&self, caller: Caller, reply: StepReply) -> Result<(), Refusal> {
@@ -239,7 +214,7 @@ fn is_running_already(reply: &StepReply) -> bool {
     reply.exit_code == 125 && reply.error.contains("already in use")
 }
 
-/// A host that waits for news. Dropped before that is over, the host hung up.
+/// A host that waits for news. Dropped before it has its answer, the host hung up.
 struct Waiting<'a> {
     discovery: &'a Discovery,
     place: &'a Place,
@@ -257,6 +232,35 @@ impl Drop for Waiting<'_> {
 }
 
 impl Discovery {
+    /// What a host is told: news of its Agent as soon as there are any, or what holds at the deadline.
+    async fn answer(
+        &self,
+        caller: &Caller,
+        place: &Place,
+        call: &Call,
+        deadline: tokio::time::Instant,
+    ) -> Result<Steps, Refusal> {
+        loop {
+            // Whoever changes the Agent after it was read wakes this call.
+            let woken = call.wake.notified();
+            tokio::pin!(woken);
+            woken.as_mut().enable();
+            let found = self.objects.find(Kind::Agent, &place.0, &place.1).await;
+            let Some(agent) = found.map_err(|error| unavailable(&error))? else {
+                // Who was deleted introduces itself again, and is another Agent.
+                return Ok(Steps { post_step_action: PostStepAction::Exit, ..Steps::default() });
+            };
+            let state = agent::state_of(&agent);
+            let is_news = call.told.as_deref() != Some(state.as_str());
+            if !is_news && tokio::time::timeout_at(deadline, woken).await.is_ok() {
+                continue;
+            }
+            let material = self.material(caller, &agent, Timestamp::now()).await?;
+            self.presence.tell(place, Some(state.as_str().to_owned()));
+            return Ok(step::steps(&state, &material));
+        }
+    }
+
     /// Where the Agent of a caller is.
     fn place(&self, caller: &Caller) -> Result<Place, Refusal> {
         match self.environments.find(&caller.infra_env) {
