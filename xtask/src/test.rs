@@ -15,8 +15,8 @@ const DESTROYED: usize = 20;
 /// Joins that are cut short in a test run; the full count is `cargo xtask joins`.
 const JOINS: usize = 15;
 
-/// The table of faults is run; kills of the service of discovered hosts are `cargo xtask faults`.
-const SERVICE_KILLS: usize = 0;
+/// Kills of the service of discovered hosts in a test run; the full count is `cargo xtask faults`.
+const SERVICE_KILLS: usize = 10;
 
 /// Of so many scenarios of workloads one is played; all of them are `cargo xtask workloads`.
 const ONE_SCENARIO_IN: usize = 6;

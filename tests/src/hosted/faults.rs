@@ -298,7 +298,10 @@ impl Faults<'_> {
             }
             let agents = self.agents().list(&ListParams::default()).await.map_err(words)?;
             let states: Vec<&Value> = agents.items.iter().map(|agent| &agent.data["status"]["debugInfo"]).collect();
-            Err(format!("{ready} of {} nodes are Ready, of {made} Machines; {states:?}", all.len()))
+            let pools = api(self.client, "hypershift.openshift.io/v1beta1", "NodePool", "nodepools", "clusters");
+            let pools = pools.list(&ListParams::default()).await.map_err(words)?.items;
+            let pools: Vec<&Value> = pools.iter().map(|pool| &pool.data).collect();
+            Err(format!("{ready} of {} nodes are Ready, of {made} Machines; {states:?}; {pools:?}", all.len()))
         })
         .await
     }

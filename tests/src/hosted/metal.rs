@@ -78,6 +78,13 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
     let weak = simulator.turn_on(weak);
     agent_is(client, weak.id(), "known-unbound", "").await?;
     approve(client, weak.id()).await?;
+    // The pool would take another while it has not heard of this one.
+    until("the host that fails was known as approved", async || {
+        let agent = agents(client, NAMESPACE).get(weak.id()).await.map_err(|error| error.to_string())?;
+        let info = &agent.data["status"]["debugInfo"]["stateInfo"];
+        if *info == "Host is ready to be bound to a cluster" { Ok(()) } else { Err(info.to_string()) }
+    })
+    .await?;
     scale(client, &cluster, 2).await?;
     until("the host that fails was tried once", async || {
         let agent = agents(client, NAMESPACE).get(weak.id()).await.map_err(|error| error.to_string())?;

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::HostedError;
 
-/// How long anything may take on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+/// Longer than a host that was turned off between two calls is still counted on.
+const PATIENCE: Duration = Duration::from_mins(2);
 /// How often states are looked at.
 const INTERVAL: Duration = Duration::from_millis(20);
 

@@ -63,17 +63,26 @@ pub(crate) async fn reconcile<R: Runtime>(
     let Some(machine) = objects.find(Kind::AgentMachine, namespace, name).await? else { return Ok(Next::Settled) };
     let pool = machine::pool_of(&machine).map(|(space, pool)| (space.to_owned(), pool.to_owned()));
     let reference = &machine["status"]["agentRef"];
+    let is_ours = |agent: &Value| {
+        agent["metadata"]["labels"][label::AGENT_MACHINE] == name
+            && annotation(agent, names::AGENT_MACHINE_NAMESPACE) == namespace
+    };
     let place = reference["name"]
         .as_str()
         .map(|agent| (reference["namespace"].as_str().unwrap_or_default().to_owned(), agent.to_owned()));
     let agent = match &place {
         Some((space, agent)) => objects.find(Kind::Agent, space, agent).await?,
+        // Whoever claimed a host for it may have ended before that was noted here; the host must not stay behind.
+        None if is_deleting(&machine) => {
+            let selector = format!("{}={name}", label::AGENT_MACHINE);
+            objects.list_labelled(Kind::Agent, "", &selector).await?.into_iter().find(|agent| is_ours(agent))
+        }
         None => None,
     };
-    let is_ours = |agent: &Value| {
-        agent["metadata"]["labels"][label::AGENT_MACHINE] == name
-            && annotation(agent, names::AGENT_MACHINE_NAMESPACE) == namespace
-    };
+    let place = place.or_else(|| {
+        let text = |field: &str| agent.as_ref()?["metadata"][field].as_str().map(str::to_owned);
+        Some((text("namespace")?, text("name")?))
+    });
     let pool_name = pool.as_ref().map_or("", |(_, pool)| pool.as_str());
     let joined = match &place {
         Some((_, agent)) => joined_machine(objects, namespace, pool_name, agent).await?,

@@ -97,6 +97,9 @@ pub(crate) async fn reconcile<R: Runtime>(
         return Ok(Next::Settled);
     }
     let Some(configuration) = configuration else { return Ok(Next::After(WAIT)) };
+    // Before all hosts are known, one that was claimed for a machine may not be.
+    let Some(claimed) = context.hosts.labelled(agents, label::AGENT_MACHINE) else { return Ok(Next::After(WAIT)) };
+    let open = note_claims(context, &inside, open, &claimed).await?;
     // Who becomes free while hosts are chosen is not missed.
     context.hosts.wait(agents, &place, true);
     let claims = Claims { pool: &pool, inside: &inside, agents, configuration: &configuration };
@@ -289,6 +292,29 @@ async fn claim<'a, R: Runtime>(
     let takes: Vec<_> = open.into_iter().map(|machine| take(context, claims, machine, &chosen)).collect();
     let outcomes: Vec<Option<&Value>> = stream::iter(takes).buffer_unordered(AT_ONCE).try_collect().await?;
     Ok(outcomes.into_iter().flatten().collect())
+}
+
+/// Notes on AgentMachines the hosts that were claimed for them by somebody who ended before saying so. Returns the others.
+async fn note_claims<'a, R: Runtime>(
+    context: &Arc<Context<R>>,
+    inside: &str,
+    open: Vec<&'a Value>,
+    claimed: &[(Place, String)],
+) -> Result<Vec<&'a Value>, ReconcileError> {
+    let mut left = Vec::new();
+    for machine in open {
+        let name = machine["metadata"]["name"].as_str().unwrap_or_default();
+        let is_its = |host: &Host| host.machine.as_ref().is_some_and(|place| (&*place.0, &*place.1) == (inside, name));
+        let mut hosts = claimed.iter().filter(|(_, machine)| machine == name).map(|(place, _)| place);
+        match hosts.find(|place| context.hosts.find(place).is_some_and(|host| is_its(&host))) {
+            Some(place) => {
+                crate::agent_machine::reserve(&context.objects, machine, place).await?;
+                context.queue.add(Key::new(Controller::AgentMachine, inside, name));
+            }
+            None => left.push(machine),
+        }
+    }
+    Ok(left)
 }
 
 /// What claims of one pass have in common.
