@@ -1,10 +1,10 @@
-//! Bytes in and out. Without TLS the kernel sends file ranges itself; with it they pass through two small buffers.
+//! Bytes in and out. Without TLS the kernel sends file ranges itself; with it they pass through a small buffer.
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use roost_image::Source as _;
 use rustix::io::Errno;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, Interest};
@@ -122,23 +122,17 @@ impl Wire {
             }
             return Ok(());
         }
-        let read = async |offset: u64| -> io::Result<Bytes> {
-            let _turn = readers.acquire().await.map_err(io::Error::other)?;
-            let file = Arc::clone(file);
-            let block = (end - offset).min(BLOCK) as usize;
-            elsewhere(move || file.part(offset, block).map(Bytes::from)).await
-        };
-        let mut next = read(offset).await?;
+        let mut block = vec![0; length.min(BLOCK) as usize];
         while offset < end {
-            offset += next.len() as u64;
-            // The next block is read while this one leaves.
-            let now = next;
-            let (following, written) = tokio::join!(
-                async { if offset < end { read(offset).await } else { Ok(Bytes::new()) } },
-                self.write(&now, limits)
-            );
-            written?;
-            next = following?;
+            block.truncate((end - offset).min(BLOCK) as usize);
+            // What lies in memory is taken at once; only a disk is waited for elsewhere.
+            if !file.read_cached(offset, &mut block) {
+                let _turn = readers.acquire().await.map_err(io::Error::other)?;
+                let file = Arc::clone(file);
+                block = elsewhere(move || file.read_at(offset, &mut block).map(|()| block)).await?;
+            }
+            self.write(&block, limits).await?;
+            offset += block.len() as u64;
         }
         Ok(())
     }
