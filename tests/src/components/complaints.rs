@@ -49,8 +49,9 @@ const RACES: &[&str] = &[
     "Image garbage collection failed once. Stats initialization may not have completed yet",
     // Between the kubelet and containerd, which speak gRPC; the API does not.
     "rpc error: code = |pleg has yet to be successful",
-    // A kubelet ends a WebSocket before its own reader has seen the end; stock hands WebSockets on to kubelets, too.
-    "Error on socket receive.*use of closed network connection",
+    // Go's words for a connection that the process itself closed: a kubelet does so with all of its connections when it gets
+    // its certificate, and ends a WebSocket before its own reader has seen the end. What a server closes ends otherwise.
+    "use of closed network connection",
     // The kubelet reads a cgroup that is gone with its pod, or a container that is.
     "(?i)failed to read .*cgroup",
     "(?i)(container|sandbox) .*not found|containerd task",
