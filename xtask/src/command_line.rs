@@ -461,9 +461,12 @@ pub(crate) struct Joins {
 /// How often the service of discovered hosts is killed.
 #[derive(Debug, Args)]
 pub(crate) struct Faults {
-    /// How often.
+    /// How often the controllers with their service.
     #[arg(long, default_value_t = 500)]
     pub(crate) times: usize,
+    /// How often the whole of `hcp up`.
+    #[arg(long, default_value_t = 100)]
+    pub(crate) processes: usize,
     /// Repeats the choices of an earlier run.
     #[arg(long)]
     pub(crate) seed: Option<u64>,

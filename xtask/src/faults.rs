@@ -2,13 +2,14 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use roost_tests::hosted::{self, Management};
+use roost_tests::hosted::{self, HostedError, Management};
 use roost_tests::random::Random;
 
 use crate::command_line::Faults;
+use crate::hosts;
 use crate::task::TaskError;
 
-/// Runs the table of faults on a management plane of its own, and kills its service.
+/// Runs the table of faults on a management plane of its own, and kills its service; then whole processes.
 pub(crate) async fn run(arguments: &Faults) -> Result<(), TaskError> {
     let seed = arguments
         .seed
@@ -16,7 +17,12 @@ pub(crate) async fn run(arguments: &Faults) -> Result<(), TaskError> {
     let mut management = Management::embedded().await.map_err(|error| TaskError::Found(error.to_string()))?;
     let mut random = Random::new(seed);
     println!("faults of discovered hosts (seed {seed})");
-    hosted::fault_hosts(&mut management, arguments.times, &mut random, &mut |step| println!("  {step}"))
-        .await
-        .map_err(|error| TaskError::Found(format!("seed {seed}: {error}")))
+    let failed = |error: HostedError| TaskError::Found(format!("seed {seed}: {error}"));
+    let tell = &mut |step: &str| println!("  {step}");
+    hosted::fault_hosts(&mut management, arguments.times, &mut random, tell).await.map_err(failed)?;
+    drop(management);
+    if arguments.processes == 0 {
+        return Ok(());
+    }
+    hosted::kill_processes(&hosts::server()?, arguments.processes, &mut random, tell).await.map_err(failed)
 }

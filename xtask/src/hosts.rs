@@ -37,14 +37,10 @@ pub(crate) fn journey(hosts: u8, ignited: u8, cuts: &[f64]) -> Result<Journey, T
     if ignited > 0 {
         roost_tests::ignition::available()?;
     }
-    let hcp = match std::env::var_os(ours::BINARY_VARIABLE) {
-        Some(binary) => PathBuf::from(binary),
-        None => build()?,
-    };
     let cache = assets::directory().ancestors().nth(2).map(|roost| roost.join("hosts"));
     Ok(Journey {
         agent: agent::build(false)?,
-        hcp,
+        hcp: server()?,
         cache: cache.unwrap_or_else(|| PathBuf::from(".cache/hosts")),
         hosts,
         ignited,
@@ -52,8 +48,11 @@ pub(crate) fn journey(hosts: u8, ignited: u8, cuts: &[f64]) -> Result<Journey, T
     })
 }
 
-/// Builds the server.
-pub(crate) fn build() -> Result<PathBuf, TaskError> {
+/// The server: the one that is named, or built now.
+pub(crate) fn server() -> Result<PathBuf, TaskError> {
+    if let Some(binary) = std::env::var_os(ours::BINARY_VARIABLE) {
+        return Ok(binary.into());
+    }
     task::run(task::cargo().args(["build", "--package", "hcp", "--locked", "--quiet"]))?;
     let target =
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| assets::repository().join("target"), PathBuf::from);

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use roost_tests::hosts::{self, FirstBoot, MetalJourney};
-use roost_tests::ours;
 
 use crate::command_line::{Image, Metal, MetalWay};
 use crate::task::TaskError;
@@ -21,10 +20,7 @@ pub(crate) fn run(arguments: &Metal) -> Result<(), TaskError> {
     ] {
         image::needed(program, package)?;
     }
-    let hcp = match std::env::var_os(ours::BINARY_VARIABLE) {
-        Some(binary) => PathBuf::from(binary),
-        None => binaries::build()?,
-    };
+    let hcp = binaries::server()?;
     let agent = match &arguments.agent {
         Some(agent) => agent.clone(),
         None => agent::build(false)?,

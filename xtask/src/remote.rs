@@ -1,10 +1,8 @@
 //! `cargo xtask remote`: workers of a far site, behind a router and a bad line that is cut for a while.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use roost_tests::hosts::{self, RemoteJourney};
-use roost_tests::ours;
 
 use crate::command_line::Remote;
 use crate::task::TaskError;
@@ -14,10 +12,7 @@ const HEARD_WITHIN: Duration = Duration::from_secs(5);
 
 /// Builds the server, unless the environment names another, and lets hosts join.
 pub(crate) fn run(arguments: &Remote) -> Result<(), TaskError> {
-    let hcp = match std::env::var_os(ours::BINARY_VARIABLE) {
-        Some(binary) => PathBuf::from(binary),
-        None => crate::hosts::build()?,
-    };
+    let hcp = crate::hosts::server()?;
     let journey = RemoteJourney { hcp: &hcp, hosts: arguments.hosts, cut: Duration::from_secs(arguments.cut) };
     let begin = Instant::now();
     let found = hosts::run_remote(journey, &|words| println!("{:>4} s  {words}", begin.elapsed().as_secs()))?;

@@ -60,7 +60,7 @@ pub(crate) async fn run() -> Result<(), TaskError> {
     joins::run(&Joins { runs: JOINS, seed: None }).await?;
     report.note("joins", start);
     let start = Instant::now();
-    faults::run(&Faults { times: SERVICE_KILLS, seed: None }).await?;
+    faults::run(&Faults { times: SERVICE_KILLS, processes: 0, seed: None }).await?;
     report.note("faults of hosts", start);
     let start = Instant::now();
     workloads::run(&Workloads { filter: None, one_in: ONE_SCENARIO_IN, kills: None, seed: 1 }).await?;

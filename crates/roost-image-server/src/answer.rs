@@ -106,15 +106,14 @@ pub(crate) fn answer(
                 let wanted = ScriptRequest { card: &card, is_controlled };
                 script(images.boot_script(&infra_env, &token, wanted, gate))
             }
-            _ => Answer::words(401, "Unauthorized"),
+            _ => unauthorized(),
         },
         Asked::Image { infra_env, token, version, architecture, form } => {
-            // One answer for all who may not: a stranger learns nothing of which environments there are.
             match token.and_then(|token| gate.environment(&token)) {
                 Some(own) if infra_env.as_ref().is_none_or(|named| *named == own) => {
                     served(request, images.image(&own, version.as_deref(), &architecture, form))
                 }
-                _ => Answer::words(401, "Unauthorized"),
+                _ => unauthorized(),
             }
         }
     };
@@ -122,6 +121,14 @@ pub(crate) fn answer(
         answer.body = Body::Nothing;
     }
     answer
+}
+
+/// One answer for all who may not: a stranger learns nothing of which environments there are.
+fn unauthorized() -> Answer {
+    Answer::words(
+        401,
+        "the token of this link is not good, or not any more; the status of the InfraEnv has the newest link",
+    )
 }
 
 fn not_found() -> Answer {

@@ -29,7 +29,7 @@ mod update;
 mod watch;
 
 pub use access::{Access, AccessError};
-pub use discovery::{Host, HostFaults, HostProgress, HostSpec};
+pub use discovery::{Host, HostFaults, HostProgress, HostSpec, INSTALLATION_STAGES};
 pub use faults::{Faults, UpdateFault};
 pub use progress::{Progress, Stage, Statistics};
 pub use simulator::{Node, Simulator};

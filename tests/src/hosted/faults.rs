@@ -1,6 +1,9 @@
 //! What goes wrong with discovered hosts: they die at every stage, are not who they say, cannot be used, or the service
 //! is killed while they are on their way. Nothing is lost, nothing is installed twice, and each says what to do.
 
+mod kills;
+mod tokens;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -9,30 +12,18 @@ use jiff::SignedDuration;
 use kube::Client;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use roost_api::agent_install::HostStage;
-use roost_pki::Secret;
-use roost_sim::{Host, HostFaults, HostSpec, Simulator};
+use roost_sim::{Host, HostFaults, HostSpec, INSTALLATION_STAGES, Simulator};
 use serde_json::{Value, json};
 
-use super::metal::{Environment, agents, prepare};
+use super::metal::{self, Environment, agents, prepare};
 use super::objects::{api, condition, create, refused, scale, until, wait_until_gone};
 use super::{HostedCluster, HostedError, Management, Step, hosted_clusters, wait_until_ready};
 use crate::random::Random;
+use kills::Victim;
+pub use kills::run as kill_processes;
 
 const NAME: &str = "faults";
 const NAMESPACE: &str = "fault-hosts";
-/// The stages at which a host dies.
-const STAGES: [HostStage; 5] = [
-    HostStage::StartingInstallation,
-    HostStage::Installing,
-    HostStage::WritingImageToDisk,
-    HostStage::WaitingForControlPlane,
-    HostStage::Rebooting,
-];
-/// Kills of the service until everything has to be as wished.
-const KILLS_TO_LOOK: usize = 10;
-/// How long a change takes that a kill falls into, roughly, in milliseconds.
-const CHANGE: u64 = 800;
-
 /// Runs the table of faults, then kills the service so many times.
 pub async fn run(
     management: &mut Management,
@@ -49,14 +40,20 @@ pub async fn run(
     let faults = Faults { client: &client, guest: &guest, cluster: &cluster, simulator: Simulator::new() };
     let hosts = faults.deaths(&environment).await?;
     tell("hosts that died at each stage of their installation are nodes after they were started again");
-    faults.strangers(&environment, &other).await?;
-    tell("foreign and made-up tokens make no Agent");
+    let signer = tokens::signer(&client).await?;
+    faults.strangers(&environment, &other, &signer).await?;
+    tell("foreign, made-up and expired tokens make no Agent, and an expired one says what to do");
+    faults.renewed(&environment, &signer, hosts.len()).await?;
+    tell("a host whose token is nearly over gets another one, is a node after the old one expired, and is free again");
+    metal::images::stay_apart(&client, NAMESPACE, NAME, "others", &tokens::expired(&signer, &environment)?).await?;
+    faults.other_images(&environment, &other).await?;
+    tell("links and images of another InfraEnv are refused, or are that InfraEnv's; none takes the place of a node");
     faults.unfit(&environment).await?;
     tell("a cloned identity, clocks that are an hour off and a small disk are named, with what to do");
     faults.full(&environment, hosts.len()).await?;
     tell("a host whose disk is always full is left alone after three times, and says so");
     let hosts: BTreeMap<String, Host> = hosts.into_iter().map(|host| (host.id().to_owned(), host)).collect();
-    faults.kills(management, &hosts, times, random).await?;
+    faults.kills(&mut Victim::Controllers(management), &hosts, times, random).await?;
     tell(&format!("the service was killed {times} times while hosts came and went; none was lost or installed twice"));
     hosted_clusters(&client).delete(NAME, &DeleteParams::default()).await.map_err(refused("it was not deleted"))?;
     wait_until_gone(&client, &cluster).await
@@ -77,7 +74,7 @@ impl Faults<'_> {
     /// Hosts that die at each stage, and are started again.
     async fn deaths(&self, environment: &Environment) -> Result<Vec<Host>, HostedError> {
         let mut dying = Vec::new();
-        for (number, stage) in (1..).zip(STAGES) {
+        for (number, stage) in (1..).zip(INSTALLATION_STAGES) {
             let faults = HostFaults { dies_at: Some(stage), ..HostFaults::default() };
             dying.push(self.simulator.turn_on(HostSpec { faults, ..environment.host(number) }));
         }
@@ -85,20 +82,22 @@ impl Faults<'_> {
             self.is_in(host.id(), "known-unbound", "").await?;
             self.approve(host.id()).await?;
         }
-        scale(self.client, self.cluster, u16::try_from(STAGES.len()).unwrap_or_default()).await?;
-        for (host, stage) in dying.iter().zip(&STAGES) {
+        scale(self.client, self.cluster, u16::try_from(INSTALLATION_STAGES.len()).unwrap_or_default()).await?;
+        for (host, stage) in dying.iter().zip(&INSTALLATION_STAGES) {
             let mut progress = host.progress();
             let died = tokio::time::timeout(Duration::from_mins(1), progress.wait_for(|progress| progress.is_dead));
             died.await.map_err(|_| HostedError::Wrong(format!("no installation came to {stage}"))).map(drop)?;
         }
         let ids: Vec<String> = dying.iter().map(|host| host.id().to_owned()).collect();
-        for (id, stage) in ids.iter().zip(&STAGES) {
+        for (id, stage) in ids.iter().zip(&INSTALLATION_STAGES) {
             self.is_in(id, "installing-in-progress", stage.as_str()).await?;
         }
         drop(dying);
-        let hosts: Vec<Host> =
-            (1..).zip(&STAGES).map(|(number, _)| self.simulator.turn_on(environment.host(number))).collect();
-        let last = &ids[STAGES.len() - 1];
+        let hosts: Vec<Host> = (1..)
+            .zip(&INSTALLATION_STAGES)
+            .map(|(number, _)| self.simulator.turn_on(environment.host(number)))
+            .collect();
+        let last = &ids[INSTALLATION_STAGES.len() - 1];
         self.is_in(last, "installing-pending-user-action", "put the disk first in the boot order").await?;
         self.give_back(last).await?;
         self.nodes_are(hosts.len()).await?;
@@ -109,29 +108,6 @@ impl Faults<'_> {
             }
         }
         Ok(hosts)
-    }
-
-    /// Whoever has no good token is refused, and is no Agent.
-    async fn strangers(&self, environment: &Environment, other: &Environment) -> Result<(), HostedError> {
-        let good = environment.host(21);
-        let mut forged = good.token.expose().to_owned();
-        let signature = forged.rfind('.').map_or(0, |dot| dot + 1);
-        forged.replace_range(signature.., &"A".repeat(86));
-        for (token, code) in
-            [(other.host(21).token, "403"), (Secret::new(forged), "401"), (Secret::new("nothing".to_owned()), "401")]
-        {
-            let stranger = self.simulator.turn_on(HostSpec { token, ..good.clone() });
-            let mut progress = stranger.progress();
-            let refused =
-                progress.wait_for(|progress| progress.trouble.as_ref().is_some_and(|words| words.contains(code)));
-            let refused = tokio::time::timeout(Duration::from_mins(1), refused).await;
-            refused.map_err(|_| HostedError::Wrong(format!("a bad token was not answered with {code}"))).map(drop)?;
-            let found = self.agents().get_opt(stranger.id()).await.map_err(super::objects::refused("not read"))?;
-            if found.is_some() {
-                return Err(HostedError::Wrong("a host without a good token became an Agent".to_owned()));
-            }
-        }
-        Ok(())
     }
 
     /// Hosts that cannot be used say why.
@@ -182,61 +158,6 @@ impl Faults<'_> {
         self.is_in(&id, "known-unbound", "").await?;
         drop(full);
         self.forget(&BTreeSet::from([id])).await
-    }
-
-    /// Kills the service while the pool grows and shrinks.
-    async fn kills(
-        &self,
-        management: &mut Management,
-        hosts: &BTreeMap<String, Host>,
-        times: usize,
-        random: &mut Random,
-    ) -> Result<(), HostedError> {
-        let most = hosts.len() as u64 + 1;
-        let mut wanted = hosts.len();
-        for turn in 1..=times {
-            if random.below(2) == 0 {
-                wanted = usize::try_from(random.below(most)).unwrap_or_default();
-                scale(self.client, self.cluster, u16::try_from(wanted).unwrap_or_default()).await?;
-            }
-            tokio::time::sleep(Duration::from_millis(random.below(CHANGE))).await;
-            management.kill_operator();
-            tokio::time::sleep(Duration::from_millis(random.below(200))).await;
-            management.start_operator();
-            if turn % KILLS_TO_LOOK == 0 || turn == times {
-                self.as_wished(hosts, wanted).await?;
-            }
-        }
-        Ok(())
-    }
-
-    /// All hosts are there; so many are nodes, each by one Machine, and the others are free, without a failure.
-    async fn as_wished(&self, hosts: &BTreeMap<String, Host>, wanted: usize) -> Result<(), HostedError> {
-        self.nodes_are(wanted).await?;
-        until(&format!("{wanted} hosts were nodes and the others free"), async || {
-            let all = self.agents().list(&ListParams::default()).await.map_err(|error| error.to_string())?;
-            let state = |agent: &DynamicObject| agent.data["status"]["debugInfo"]["state"].clone();
-            let count = |wanted: &str| all.items.iter().filter(|agent| state(agent) == wanted).count();
-            let nodes = hosts.values().filter(|host| host.progress().borrow().is_node).count();
-            let found = (all.items.len(), count("added-to-existing-cluster"), count("known-unbound"), nodes);
-            if found == (hosts.len(), wanted, hosts.len() - wanted, wanted) {
-                return Ok(());
-            }
-            Err(format!(
-                "{found:?}: {}",
-                all.items.iter().map(|agent| state(agent).to_string()).collect::<Vec<_>>().join(", ")
-            ))
-        })
-        .await?;
-        let all = self.agents().list(&ListParams::default()).await.map_err(refused("the Agents were not read"))?;
-        for agent in &all.items {
-            let failed = agent.metadata.annotations.as_ref().and_then(|all| all.get("roost.dev/failed-installations"));
-            if let Some(count) = failed {
-                let id = agent.metadata.name.as_deref().unwrap_or_default();
-                return Err(HostedError::Wrong(format!("{id} failed {count} times because its service was away")));
-            }
-        }
-        Ok(())
     }
 
     async fn approve(&self, id: &str) -> Result<(), HostedError> {

@@ -1,7 +1,7 @@
 //! The life of a discovered host: from its registration to a Ready node and back to the free ones, on every management
 //! plane; and hosts that are not what they should be.
 
-mod images;
+pub(super) mod images;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};

@@ -17,7 +17,7 @@ mod rotation;
 
 pub use bare_metal::{Emulated, run as run_bare_metal};
 pub use chaos::{Outcome, destroy_at_random};
-pub use faults::run as fault_hosts;
+pub use faults::{kill_processes, run as fault_hosts};
 pub use joins::{Joins, run as join_at_random};
 pub use journey::{Step, run};
 pub use leadership::two_operators;

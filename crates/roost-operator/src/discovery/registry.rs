@@ -1,10 +1,9 @@
 //! What becomes of the calls of hosts: Agents are made, and what hosts report is written into them.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use roost_api::agent_install::names::{annotation as names, finalizer, label};
+use roost_api::agent_install::names::{annotation as names, label};
 use roost_api::agent_install::{HostStage, HostState};
 use roost_discovery::{Ask, Caller, Claims, Document, FileQuery, Refusal, Registry, TokenProblem};
 use roost_host::step::{self, Material};
@@ -18,11 +17,11 @@ use roost_pki::Secret;
 use serde_json::{Value, json};
 
 use super::presence::Call;
-use super::{Discovery, Place, REPORT, Report, TOKEN_LIFE, TOKEN_ROTATION, files};
+use super::{Discovery, Place, REPORT, Report, TOKEN_LIFE, TOKEN_ROTATION, files, membership};
 use crate::agent;
 use crate::condition;
 use crate::context::words;
-use crate::object::{Kind, ObjectError, Reference, has_all, is_deleting, with_finalizer};
+use crate::object::{Kind, ObjectError, Reference, has_all, is_deleting};
 use crate::queue::{Controller, Key};
 
 /// Writes that met another and are tried again.
@@ -105,10 +104,10 @@ impl Registry for Discovery {
         let place = self.place(&caller)?;
         self.presence.touch(&place, None);
         if reply.exit_code == MEDIA_DISCONNECTED {
-            return self.annotate(&place, |report| report.is_media_lost = true).await;
+            return self.annotate(&caller, |report| report.is_media_lost = true).await;
         }
         match reply.step_type.as_str() {
-            "inventory" if reply.exit_code == 0 => self.inventory(&place, &reply.output, caller.peer.ip()).await,
+            "inventory" if reply.exit_code == 0 => self.inventory(&caller, &reply.output).await,
             "ntp-synchronizer" if reply.exit_code == 0 => {
                 let times: TimeReply = parse(&reply.output)?;
                 let sources: Vec<Value> = times
@@ -117,7 +116,7 @@ impl Registry for Discovery {
                     .take(64)
                     .map(|source| json!({"sourceName": source.source_name, "sourceState": source.source_state}))
                     .collect();
-                self.change(&place, |agent| {
+                self.change(&caller, |agent| {
                     let mut status = agent["status"].clone();
                     if sources.is_empty() {
                         status.as_object_mut().map(|status| status.remove("ntpSources"));
@@ -133,7 +132,7 @@ impl Registry for Discovery {
                     if reply.exit_code == 0 { parse(&reply.output)? } else { ReachReply::default() };
                 let error = if reach.download_error.is_empty() { reply.error } else { reach.download_error };
                 let error: String = error.chars().take(512).collect();
-                self.annotate(&place, |report| {
+                self.annotate(&caller, |report| {
                     report.is_reached = Some(reach.is_success);
                     report.reach_error = if reach.is_success { String::new() } else { error.clone() };
                 })
@@ -141,10 +140,10 @@ impl Registry for Discovery {
             }
             "install" if reply.exit_code != 0 && !is_running_already(&reply) => {
                 let why: String = format!("{} {}", reply.error, reply.output).trim().chars().take(512).collect();
-                self.fail(&place, &why).await
+                self.fail(&caller, &why).await
             }
             "reboot-for-reclaim" if reply.exit_code == 0 => {
-                self.change(&place, |agent| {
+                self.change(&caller, |agent| {
                     let mut status = agent["status"].clone();
                     if agent::state_of(agent) == HostState::Reclaiming {
                         status["debugInfo"]["state"] = json!(HostState::ReclaimingRebooting.as_str());
@@ -166,10 +165,10 @@ impl Registry for Discovery {
             return Err(Refusal::Invalid(format!("{:?} is no stage", progress.current_stage)));
         }
         if stage == HostStage::Failed {
-            return self.fail(&place, &progress.progress_info).await;
+            return self.fail(&caller, &progress.progress_info).await;
         }
         let info: String = progress.progress_info.chars().take(256).collect();
-        self.change(&place, |agent| {
+        self.change(&caller, |agent| {
             let state = agent::state_of(agent);
             if !matches!(
                 state,
@@ -187,8 +186,7 @@ impl Registry for Discovery {
     }
 
     async fn ignition(&self, caller: Caller) -> Result<Document, Refusal> {
-        let place = self.place(&caller)?;
-        let agent = self.agent(&place).await?;
+        let agent = self.agent(&caller).await?;
         files::host_ignition(&self.objects, &agent).await
     }
 
@@ -246,10 +244,16 @@ impl Discovery {
             tokio::pin!(woken);
             woken.as_mut().enable();
             let found = self.objects.find(Kind::Agent, &place.0, &place.1).await;
+            let exit = Steps { post_step_action: PostStepAction::Exit, ..Steps::default() };
             let Some(agent) = found.map_err(|error| unavailable(&error))? else {
                 // Who was deleted introduces itself again, and is another Agent.
-                return Ok(Steps { post_step_action: PostStepAction::Exit, ..Steps::default() });
+                return Ok(exit);
             };
+            if membership::is_of_another(&agent, &caller.infra_env) {
+                // Two machines of one identity would take its Agent from each other as fast as they can ask.
+                tokio::time::sleep_until(deadline).await;
+                return Ok(exit);
+            }
             let state = agent::state_of(&agent);
             let is_news = call.told.as_deref() != Some(state.as_str());
             if !is_news && tokio::time::timeout_at(deadline, woken).await.is_ok() {
@@ -277,9 +281,14 @@ impl Discovery {
         found.ok_or_else(missing)
     }
 
-    async fn agent(&self, place: &Place) -> Result<Value, Refusal> {
+    /// The Agent of a caller. That of another environment is none of its: its token is good for one.
+    async fn agent(&self, caller: &Caller) -> Result<Value, Refusal> {
+        let place = self.place(caller)?;
         let found = self.objects.find(Kind::Agent, &place.0, &place.1).await.map_err(|error| unavailable(&error))?;
-        found.ok_or_else(|| Refusal::Unavailable(format!("the Agent {} is not there; register again", place.1)))
+        let own = |agent: &Value| !membership::is_of_another(agent, &caller.infra_env);
+        found
+            .filter(own)
+            .ok_or_else(|| Refusal::Unavailable(format!("the Agent {} is not there; register again", place.1)))
     }
 
     fn look(&self, place: &Place) {
@@ -300,8 +309,14 @@ impl Discovery {
                 Some(found) if is_deleting(&found) => {
                     return Err(Refusal::Unavailable(format!("the Agent {} is being deleted", place.1)));
                 }
+                Some(found) if membership::is_used_elsewhere(&found, environment) => {
+                    let own = found["metadata"]["labels"][label::INFRA_ENV].as_str().unwrap_or_default();
+                    return Err(Refusal::Forbidden(format!(
+                        "the host is in a cluster, by the infra-env {own}; start it from the image of that, or give it back first"
+                    )));
+                }
                 Some(found) => {
-                    let change = belonging(&found, environment, &report);
+                    let change = membership::change(&found, environment, &report);
                     match self.objects.merge(&Reference::of(&found), &change).await {
                         Ok(changed) => changed,
                         Err(error) if error.is_race() => continue,
@@ -309,7 +324,7 @@ impl Discovery {
                     }
                 }
                 None => {
-                    let document = new_agent(place, environment, &report);
+                    let document = membership::new_agent(place, environment, &report);
                     match self.objects.create(&document).await.map_err(refuse)? {
                         Some(made) => made,
                         None => continue,
@@ -329,31 +344,31 @@ impl Discovery {
     /// Writes a change of an Agent's status, again when it meets another.
     async fn change(
         &self,
-        place: &Place,
+        caller: &Caller,
         mut change: impl FnMut(&Value) -> Result<Value, Refusal> + Send,
     ) -> Result<(), Refusal> {
         for _ in 0..TRIES {
-            let agent = self.agent(place).await?;
+            let agent = self.agent(caller).await?;
             let status = change(&agent)?;
             if status == agent["status"] {
                 return Ok(());
             }
             match self.objects.replace_status(&agent, status).await {
                 Ok(_) => {
-                    self.look(place);
+                    self.look(&self.place(caller)?);
                     return Ok(());
                 }
                 Err(error) if error.is_race() => {}
                 Err(error) => return Err(unavailable(&error)),
             }
         }
-        Err(Refusal::Unavailable(format!("the Agent {} is changed by many at a time", place.1)))
+        Err(Refusal::Unavailable(format!("the Agent {} is changed by many at a time", caller.host)))
     }
 
     /// Writes a change of what a host reported beside its inventory.
-    async fn annotate(&self, place: &Place, change: impl Fn(&mut Report) + Send) -> Result<(), Refusal> {
+    async fn annotate(&self, caller: &Caller, change: impl Fn(&mut Report) + Send) -> Result<(), Refusal> {
         for _ in 0..TRIES {
-            let agent = self.agent(place).await?;
+            let agent = self.agent(caller).await?;
             let before = Report::of(&agent);
             let mut report = before.clone();
             change(&mut report);
@@ -366,28 +381,29 @@ impl Discovery {
             }});
             match self.objects.merge(&Reference::of(&agent), &change).await {
                 Ok(_) => {
-                    self.look(place);
+                    self.look(&self.place(caller)?);
                     return Ok(());
                 }
                 Err(error) if error.is_race() => {}
                 Err(error) => return Err(unavailable(&error)),
             }
         }
-        Err(Refusal::Unavailable(format!("the Agent {} is changed by many at a time", place.1)))
+        Err(Refusal::Unavailable(format!("the Agent {} is changed by many at a time", caller.host)))
     }
 
-    async fn inventory(&self, place: &Place, output: &str, peer: IpAddr) -> Result<(), Refusal> {
+    async fn inventory(&self, caller: &Caller, output: &str) -> Result<(), Refusal> {
         let inventory = Inventory::parse(output).map_err(|error| Refusal::Invalid(error.to_string()))?;
-        if self.presence.report(place, &inventory.permanent_addresses(), peer) {
+        let place = self.place(caller)?;
+        if self.presence.report(&place, &inventory.permanent_addresses(), caller.peer.ip()) {
             // What a stranger says of itself must not stand in the Agent of the host that was first.
-            self.look(place);
+            self.look(&place);
             return Ok(());
         }
         let shown = inventory.to_status();
         let labels = labels::of(&shown);
         let mut wanted = serde_json::to_value(&shown).unwrap_or_default();
-        self.annotate_inventory(place, &inventory, &json!(labels)).await?;
-        self.change(place, move |agent| {
+        self.annotate_inventory(caller, &inventory, &json!(labels)).await?;
+        self.change(caller, move |agent| {
             let mut status = agent["status"].clone();
             let before = &agent["status"]["inventory"];
             wanted["reportTime"] = before["reportTime"].clone();
@@ -401,9 +417,9 @@ impl Discovery {
     }
 
     /// The labels and the other facts of an inventory.
-    async fn annotate_inventory(&self, place: &Place, inventory: &Inventory, labels: &Value) -> Result<(), Refusal> {
+    async fn annotate_inventory(&self, caller: &Caller, inventory: &Inventory, labels: &Value) -> Result<(), Refusal> {
         for _ in 0..TRIES {
-            let agent = self.agent(place).await?;
+            let agent = self.agent(caller).await?;
             let mut report = Report::of(&agent);
             report.has_default_route = Some(inventory.has_default_route());
             report.truncation = inventory.truncation.as_ref().map(|known| known.r#type.clone()).unwrap_or_default();
@@ -423,13 +439,13 @@ impl Discovery {
                 Err(error) => return Err(unavailable(&error)),
             }
         }
-        Err(Refusal::Unavailable(format!("the Agent {} is changed by many at a time", place.1)))
+        Err(Refusal::Unavailable(format!("the Agent {} is changed by many at a time", caller.host)))
     }
 
     /// An installation failed.
-    async fn fail(&self, place: &Place, why: &str) -> Result<(), Refusal> {
+    async fn fail(&self, caller: &Caller, why: &str) -> Result<(), Refusal> {
         let info: String = format!("The installation failed: {why}").chars().take(1024).collect();
-        self.change(place, |agent| {
+        self.change(caller, |agent| {
             let mut status = agent["status"].clone();
             if agent::state_of(agent).is_installing() {
                 agent::set_stage(&mut status, &HostStage::Failed, why, Timestamp::now());
@@ -491,48 +507,6 @@ fn sources(environment: &Value) -> Vec<String> {
     let list = |name: &str| spec[name].as_array().cloned().unwrap_or_default();
     let all = list("ntpSources").into_iter().chain(list("additionalNTPSources"));
     all.filter_map(|source| source.as_str().map(str::to_owned)).take(32).collect()
-}
-
-/// The Agent of a host that is seen for the first time.
-fn new_agent(place: &Place, environment: &Value, report: &Report) -> Value {
-    let mut agent_labels = environment["spec"]["agentLabels"].as_object().cloned().unwrap_or_default();
-    agent_labels.insert(label::INFRA_ENV.to_owned(), environment["metadata"]["name"].clone());
-    agent_labels.insert(label::CLUSTER_NAMESPACE.to_owned(), json!(""));
-    let is_approved = environment["spec"]["agentApproval"]["autoApprove"] == true;
-    json!({
-        "apiVersion": Kind::Agent.api_version(), "kind": Kind::Agent.name(),
-        "metadata": {
-            "namespace": place.0, "name": place.1,
-            "labels": agent_labels,
-            "annotations": {(REPORT): report.to_text()},
-            "finalizers": [finalizer::AGENT],
-            "ownerReferences": [owner(environment)],
-        },
-        "spec": {"approved": is_approved, "role": "auto-assign"},
-    })
-}
-
-fn owner(environment: &Value) -> Value {
-    json!({
-        "apiVersion": Kind::InfraEnv.api_version(), "kind": Kind::InfraEnv.name(),
-        "name": environment["metadata"]["name"], "uid": environment["metadata"]["uid"],
-    })
-}
-
-/// What changes in an Agent whose host registers again, perhaps from the image of another environment.
-fn belonging(agent: &Value, environment: &Value, report: &Report) -> Value {
-    let mut change = json!({"metadata": {
-        "annotations": {(REPORT): report.to_text()},
-        "resourceVersion": agent["metadata"]["resourceVersion"],
-    }});
-    if agent["metadata"]["labels"][label::INFRA_ENV] != environment["metadata"]["name"] {
-        change["metadata"]["labels"] = json!({(label::INFRA_ENV): environment["metadata"]["name"]});
-        change["metadata"]["ownerReferences"] = json!([owner(environment)]);
-    }
-    if let Some(finalizers) = with_finalizer(agent, finalizer::AGENT) {
-        change["metadata"]["finalizers"] = finalizers;
-    }
-    change
 }
 
 /// The status of a host that just registered: what it said before is of another life.

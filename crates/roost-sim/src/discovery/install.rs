@@ -20,7 +20,7 @@ pub(super) enum Outcome {
 }
 
 /// The stages that a host tells of, in order.
-const STAGES: [HostStage; 5] = [
+pub const INSTALLATION_STAGES: [HostStage; 5] = [
     HostStage::StartingInstallation,
     HostStage::Installing,
     HostStage::WritingImageToDisk,
@@ -32,7 +32,7 @@ const STAGES: [HostStage; 5] = [
 pub(super) async fn install(service: &mut Service, spec: &HostSpec, id: &str) -> Result<Outcome, CallError> {
     let progress = format!("{BASE}/infra-envs/{}/hosts/{id}/progress", spec.infra_env);
     let mut ignition = Vec::new();
-    for stage in STAGES {
+    for stage in INSTALLATION_STAGES {
         let report = |stage: &HostStage, info: &str| {
             let report = ProgressReport { current_stage: stage.as_str().to_owned(), progress_info: info.to_owned() };
             json!(report)

@@ -79,13 +79,19 @@ impl Life {
         }
     }
 
-    /// From one registration to the next.
+    /// From one registration to the next. A token that was renewed meanwhile is shown from then on.
     async fn session(&mut self, backoff: &mut Backoff) -> Result<Then, CallError> {
         // A host checks certificates before it has learned the time.
         let tls = self.simulator.trust.client(&self.spec.authorities, None, Clock::default(), HTTP1);
         let tls = tls.map_err(|error| CallError::Connect(error.to_string()))?;
         let network = Arc::clone(&self.network);
         let mut service = Service::new(&self.spec.url, network, tls, self.spec.token.clone())?;
+        let then = self.converse(&mut service, backoff).await;
+        self.spec.token = service.into_token();
+        then
+    }
+
+    async fn converse(&mut self, service: &mut Service, backoff: &mut Backoff) -> Result<Then, CallError> {
         let base = format!("{BASE}/infra-envs/{}/hosts", self.spec.infra_env);
         if self.node.is_none() {
             let body =
@@ -102,7 +108,7 @@ impl Life {
             let target = format!("{instructions}?timestamp={}", self.clock.now().as_second());
             let steps: Steps = service.call(Method::GET, &target, None, WAIT).await?;
             for step in &steps.instructions {
-                let then = self.step(&mut service, &instructions, step).await?;
+                let then = self.step(service, &instructions, step).await?;
                 if then != Then::AskAgain {
                     return Ok(then);
                 }

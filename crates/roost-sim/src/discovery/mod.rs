@@ -17,6 +17,8 @@ use roost_pki::Secret;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+pub use install::INSTALLATION_STAGES;
+
 use crate::network::Network;
 use crate::simulator::Simulator;
 use life::Life;

@@ -89,6 +89,11 @@ impl Service {
         Ok(Self { host, port, network, tls, token, open: None })
     }
 
+    /// The token that is shown now.
+    pub(super) fn into_token(self) -> Secret<String> {
+        self.token
+    }
+
     /// Calls the service and reads what it answers.
     pub(super) async fn call<T: DeserializeOwned>(
         &mut self,

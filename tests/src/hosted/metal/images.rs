@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use flate2::read::GzDecoder;
 use kube::Client;
+use kube::api::DynamicObject;
 use roost_image::BaseImage;
+use roost_pki::Secret;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, ServerName};
@@ -25,19 +27,85 @@ struct Answer {
     body: Vec<u8>,
 }
 
-/// Fetches everything that an InfraEnv links to, and tries what must not work.
-pub(super) async fn check(client: &Client, namespace: &str, name: &str) -> Result<(), HostedError> {
+fn link(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The token in the link of an image.
+fn token_of(iso: &str) -> &str {
+    iso.split('/').nth(4).unwrap_or_default()
+}
+
+/// An InfraEnv that has an image.
+async fn with_image(client: &Client, namespace: &str, name: &str) -> Result<DynamicObject, HostedError> {
     let all = api(client, "agent-install.openshift.io/v1beta1", "InfraEnv", "infraenvs", namespace);
-    let found = until("the InfraEnv had an image", async || {
+    until("the InfraEnv had an image", async || {
         let found = all.get(name).await.map_err(|error| error.to_string())?;
         let (status, message) = condition(&found, "ImageCreated");
         if status == "True" { Ok(found) } else { Err(message) }
     })
-    .await?;
-    let status = &found.data["status"];
+    .await
+}
+
+/// Who vouches for the servers.
+async fn authority(client: &Client) -> Result<String, HostedError> {
     let secret = secrets(client, "hypershift").get("assisted-service-ca").await.map_err(refused("the authority"))?;
-    let authority = decode(secret.data["data"]["tls.crt"].as_str().unwrap_or_default()).unwrap_or_default();
-    let link = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Ok(decode(secret.data["data"]["tls.crt"].as_str().unwrap_or_default()).unwrap_or_default())
+}
+
+/// Follows the links of one InfraEnv with the token of another, and with one that has expired.
+pub(crate) async fn stay_apart(
+    client: &Client,
+    namespace: &str,
+    own: &str,
+    other: &str,
+    expired: &Secret<String>,
+) -> Result<(), HostedError> {
+    let authority = authority(client).await?;
+    let (own, other) = (with_image(client, namespace, own).await?, with_image(client, namespace, other).await?);
+    let id = |found: &DynamicObject| found.metadata.uid.clone().unwrap_or_default();
+    let (own_id, other_id) = (id(&own), id(&other));
+    let (status, artifacts) = (&own.data["status"], &own.data["status"]["bootArtifacts"]);
+    let (iso, other_iso) = (link(&status["isoDownloadURL"]), link(&other.data["status"]["isoDownloadURL"]));
+    let (token, other_token) = (token_of(&iso), token_of(&other_iso));
+    let (base, _) = iso.split_once("/byapikey/").ok_or_else(|| HostedError::Wrong(format!("no token in {iso}")))?;
+    let newest = "the status of the InfraEnv has the newest link";
+    let (initrd, script) = (link(&artifacts["initrd"]), link(&artifacts["ipxeScript"]));
+    let discovery = link(&artifacts["discoveryIgnitionURL"]);
+    let by_name = format!("{base}/images/{own_id}?type=full-iso&version={}&api_key={token}", live_image::VERSION);
+    expect("an image by its name", &fetch("GET", &by_name, "", &authority).await?, 200)?;
+    for (link, shown, status, words) in [
+        (&by_name, other_token, 401, newest),
+        (&initrd, other_token, 401, newest),
+        (&script, other_token, 401, newest),
+        (&discovery, other_token, 404, "of another infra-env"),
+        (&iso, expired.expose(), 401, newest),
+        (&initrd, expired.expose(), 401, newest),
+        (&script, expired.expose(), 401, newest),
+        (&discovery, expired.expose(), 401, "expired; boot the host from an image that was downloaded today"),
+    ] {
+        let stranger = fetch("GET", &link.replace(token, shown), "", &authority).await?;
+        expect(link, &stranger, status)?;
+        let told = String::from_utf8_lossy(&stranger.body);
+        if !told.contains(words) {
+            return Err(HostedError::Wrong(format!("{link} was refused without {words:?}: {told}")));
+        }
+    }
+    // A link that names nobody is that of its token.
+    let image = fetch("GET", &iso.replace(token, other_token), "", &authority).await?;
+    expect("the image of the other", &image, 200)?;
+    let embedded = embedded(&image.body)?;
+    if embedded.contains(&own_id) || !embedded.contains(&other_id) {
+        return Err(HostedError::Wrong("the image of one InfraEnv came by the token of another".to_owned()));
+    }
+    Ok(())
+}
+
+/// Fetches everything that an InfraEnv links to, and tries what must not work.
+pub(super) async fn check(client: &Client, namespace: &str, name: &str) -> Result<(), HostedError> {
+    let found = with_image(client, namespace, name).await?;
+    let status = &found.data["status"];
+    let authority = authority(client).await?;
     let iso = link(&status["isoDownloadURL"]);
     let whole = fetch("GET", &iso, "", &authority).await?;
     expect("the image", &whole, 200)?;
@@ -78,7 +146,7 @@ pub(super) async fn check(client: &Client, namespace: &str, name: &str) -> Resul
         }
     }
     expect("the configuration", &fetch("GET", &link(&artifacts["discoveryIgnitionURL"]), "", &authority).await?, 200)?;
-    let token = iso.split('/').nth(4).unwrap_or_default();
+    let token = token_of(&iso);
     let other = format!("{}x", &token[..token.len() - 1]);
     for link in [&iso, &script, &link(&artifacts["initrd"])] {
         let stranger = fetch("GET", &link.replace(token, &other), "", &authority).await?;
