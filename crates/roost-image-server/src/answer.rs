@@ -125,10 +125,7 @@ pub(crate) fn answer(
 
 /// One answer for all who may not: a stranger learns nothing of which environments there are.
 fn unauthorized() -> Answer {
-    Answer::words(
-        401,
-        "the token of this link is not good, or not any more; the status of the InfraEnv has the newest link",
-    )
+    Answer::words(401, "this link is not good, or not any more; the status of the InfraEnv has the newest link")
 }
 
 fn not_found() -> Answer {
