@@ -1,7 +1,8 @@
 //! The packet filter of a node: one table, written as a whole and taken in by `nft` in one transaction.
 //!
 //! A packet meets a fixed number of rules, however many Services there are: maps lead from address, protocol and port to
-//! the chain of one port of one Service, whose single rule picks an endpoint.
+//! the chain of one port of one Service, whose single rule picks an endpoint. What begins a connection to or from a pod that
+//! network policies are about also meets what they let through.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -10,7 +11,7 @@ use std::net::{IpAddr, SocketAddr};
 use crate::Settings;
 use crate::balance::{Balanced, Family, balanced};
 use crate::model::Model;
-use crate::stable_hash;
+use crate::{policy, stable_hash};
 
 /// The table.
 pub const TABLE: &str = "inet roost";
@@ -62,20 +63,24 @@ pub fn ruleset(model: &Model, settings: &Settings, node: &str) -> String {
         map(&mut text, &format!("ports{suffix}"), port, &found.ports);
     }
     text.push_str(&parts.chains);
+    policy::write(&mut text, &policy::plan(model, node));
     text.push_str(&fixed());
     text.push_str("}\n");
     text
 }
 
 /// How a family is spelt.
-struct Words {
-    suffix: &'static str,
-    address: &'static str,
-    packet: &'static str,
+pub(crate) struct Words {
+    /// At the end of names.
+    pub(crate) suffix: &'static str,
+    /// The type of an address.
+    pub(crate) address: &'static str,
+    /// Before a field of a packet.
+    pub(crate) packet: &'static str,
 }
 
 impl Words {
-    fn of(family: Family) -> Self {
+    pub(crate) fn of(family: Family) -> Self {
         match family {
             Family::Four => Self { suffix: "4", address: "ipv4_addr", packet: "ip" },
             Family::Six => Self { suffix: "6", address: "ipv6_addr", packet: "ip6" },
@@ -83,7 +88,7 @@ impl Words {
     }
 }
 
-fn set<'a>(
+pub(crate) fn set<'a>(
     text: &mut String,
     name: &str,
     kind: &str,
@@ -99,7 +104,7 @@ fn set<'a>(
     text.push_str("\t}\n");
 }
 
-fn map(text: &mut String, name: &str, kind: &str, elements: &BTreeMap<String, String>) {
+pub(crate) fn map(text: &mut String, name: &str, kind: &str, elements: &BTreeMap<String, String>) {
     let _ = write!(text, "\tmap {name} {{\n\t\ttype {kind} : verdict\n");
     if !elements.is_empty() {
         let list: Vec<String> = elements.iter().map(|(key, verdict)| format!("{key} : {verdict}")).collect();
@@ -108,7 +113,7 @@ fn map(text: &mut String, name: &str, kind: &str, elements: &BTreeMap<String, St
     text.push_str("\t}\n");
 }
 
-fn chain(text: &mut String, name: &str, lines: &[String]) {
+pub(crate) fn chain(text: &mut String, name: &str, lines: &[String]) {
     let _ = writeln!(text, "\tchain {name} {{");
     for line in lines {
         let _ = writeln!(text, "\t\t{line}");
@@ -289,8 +294,14 @@ fn fixed() -> String {
         chain(&mut text, name, &[head, "jump dispatch".to_owned()]);
     }
     for hook in ["input", "forward", "output"] {
-        let head = format!("type filter hook {hook} priority -1; policy accept;");
-        chain(&mut text, &format!("filter-{hook}"), &[head, "ct state new jump refuse".to_owned()]);
+        let mut lines =
+            vec![format!("type filter hook {hook} priority -1; policy accept;"), "ct state new jump refuse".to_owned()];
+        if hook == "forward" {
+            // What a node itself begins, such as probes, and what is for itself is not forwarded, and free.
+            lines.push("ct state established,related accept".to_owned());
+            lines.push(format!("jump {}", policy::CHAIN));
+        }
+        chain(&mut text, &format!("filter-{hook}"), &lines);
     }
     let mut masquerade = vec![
         "type nat hook postrouting priority 100; policy accept;".to_owned(),

@@ -1,5 +1,6 @@
-//! The pod network of one node, decided and not done: from Nodes, Services and EndpointSlices to the configuration of the
-//! network plugins, routes to other nodes, one table of the packet filter, and answers to questions about names.
+//! The pod network of one node, decided and not done: from Nodes, Services, EndpointSlices and network policies to the
+//! configuration of the network plugins, routes to other nodes, one table of the packet filter, and answers to questions
+//! about names.
 //!
 //! Nothing here touches a host; `hcp-agent` does what these plans say.
 
@@ -8,6 +9,7 @@ pub mod dns;
 pub mod filter;
 pub mod model;
 pub mod plugin;
+pub mod policy;
 pub mod routes;
 mod settings;
 pub mod zone;

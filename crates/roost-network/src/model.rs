@@ -1,5 +1,7 @@
-//! What of a cluster matters to a node's network: few fields of Nodes, Services and EndpointSlices. Everything else that
-//! changes about them, such as heartbeats, is no change here.
+//! What of a cluster matters to a node's network: few fields of Nodes, Services, EndpointSlices, and of what network policies
+//! go by. Everything else that changes about them, such as heartbeats, is no change here.
+
+mod isolation;
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -7,6 +9,8 @@ use std::net::IpAddr;
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+pub use isolation::{Direction, Labels, NamedPort, Number, Peer, Pod, Policy, Port, Rule};
 
 /// A kind of object that is followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,11 +21,23 @@ pub enum Kind {
     Service,
     /// Which pods.
     EndpointSlice,
+    /// What pods are found by, beside their own labels.
+    Namespace,
+    /// Who may speak with whom.
+    NetworkPolicy,
+    /// Who they are.
+    Pod,
 }
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Node, Self::Service, Self::EndpointSlice];
+    pub const ALL: [Self; 6] =
+        [Self::Node, Self::Service, Self::EndpointSlice, Self::Namespace, Self::NetworkPolicy, Self::Pod];
+
+    /// Whether it is followed although there is no policy: pods are many, and change often.
+    pub fn is_always_followed(self) -> bool {
+        self != Self::Pod
+    }
 
     /// Where all objects of the kind are listed.
     pub fn path(self) -> &'static str {
@@ -29,6 +45,9 @@ impl Kind {
             Self::Node => "/api/v1/nodes",
             Self::Service => "/api/v1/services",
             Self::EndpointSlice => "/apis/discovery.k8s.io/v1/endpointslices",
+            Self::Namespace => "/api/v1/namespaces",
+            Self::NetworkPolicy => "/apis/networking.k8s.io/v1/networkpolicies",
+            Self::Pod => "/api/v1/pods",
         }
     }
 }
@@ -158,6 +177,12 @@ pub struct Model {
     pub services: BTreeMap<Key, Service>,
     /// The endpoints.
     pub slices: BTreeMap<Key, EndpointSlice>,
+    /// The labels of namespaces.
+    pub namespaces: BTreeMap<String, Labels>,
+    /// The policies.
+    pub policies: BTreeMap<Key, Policy>,
+    /// The pods that have addresses; empty until they are followed.
+    pub pods: BTreeMap<Key, Pod>,
 }
 
 /// Keys of JSON objects are texts, so maps are kept as lists.
@@ -166,6 +191,12 @@ struct Kept {
     nodes: Vec<(String, Node)>,
     services: Vec<(Key, Service)>,
     slices: Vec<(Key, EndpointSlice)>,
+    #[serde(default)]
+    namespaces: Vec<(String, Labels)>,
+    #[serde(default)]
+    policies: Vec<(Key, Policy)>,
+    #[serde(default)]
+    pods: Vec<(Key, Pod)>,
 }
 
 impl Model {
@@ -176,6 +207,9 @@ impl Model {
             nodes: kept.nodes.into_iter().collect(),
             services: kept.services.into_iter().collect(),
             slices: kept.slices.into_iter().collect(),
+            namespaces: kept.namespaces.into_iter().collect(),
+            policies: kept.policies.into_iter().collect(),
+            pods: kept.pods.into_iter().collect(),
         })
     }
 
@@ -185,6 +219,9 @@ impl Model {
             nodes: self.nodes.clone().into_iter().collect(),
             services: self.services.clone().into_iter().collect(),
             slices: self.slices.clone().into_iter().collect(),
+            namespaces: self.namespaces.clone().into_iter().collect(),
+            policies: self.policies.clone().into_iter().collect(),
+            pods: self.pods.clone().into_iter().collect(),
         };
         serde_json::to_vec(&kept).unwrap_or_default()
     }
@@ -199,6 +236,12 @@ impl Model {
                 Some(slice) => put(&mut self.slices, key, slice),
                 None => self.slices.remove(&key).is_some(),
             },
+            Kind::Namespace => put(&mut self.namespaces, key.1, isolation::labels(object)),
+            Kind::NetworkPolicy => put(&mut self.policies, key, isolation::policy(object)),
+            Kind::Pod => match isolation::pod(object) {
+                Some(pod) => put(&mut self.pods, key, pod),
+                None => self.pods.remove(&key).is_some(),
+            },
         }
     }
 
@@ -209,6 +252,9 @@ impl Model {
             Kind::Node => self.nodes.remove(&key.1).is_some(),
             Kind::Service => self.services.remove(&key).is_some(),
             Kind::EndpointSlice => self.slices.remove(&key).is_some(),
+            Kind::Namespace => self.namespaces.remove(&key.1).is_some(),
+            Kind::NetworkPolicy => self.policies.remove(&key).is_some(),
+            Kind::Pod => self.pods.remove(&key).is_some(),
         }
     }
 
@@ -222,6 +268,9 @@ impl Model {
             Kind::Node => swap(&mut self.nodes, other.nodes),
             Kind::Service => swap(&mut self.services, other.services),
             Kind::EndpointSlice => swap(&mut self.slices, other.slices),
+            Kind::Namespace => swap(&mut self.namespaces, other.namespaces),
+            Kind::NetworkPolicy => swap(&mut self.policies, other.policies),
+            Kind::Pod => swap(&mut self.pods, other.pods),
         }
     }
 }
@@ -353,6 +402,31 @@ pub(crate) mod tests {
             "labels": {"kubernetes.io/service-name": service}}, "addressType": "IPv4", "ports": [port], "endpoints": endpoints})
     }
 
+    pub(crate) fn pod(name: &str, labels: &Value, node: &str, address: &str) -> Value {
+        json!({"metadata": {"namespace": "default", "name": name, "labels": labels},
+            "spec": {"nodeName": node, "containers": [{"ports": [{"name": "http", "containerPort": 8080}]}]},
+            "status": {"phase": "Running", "podIPs": [{"ip": address}]}})
+    }
+
+    pub(crate) fn policy(name: &str, spec: &Value) -> Value {
+        json!({"metadata": {"namespace": "default", "name": name}, "spec": spec})
+    }
+
+    #[test]
+    fn pods_are_those_with_addresses_of_their_own() {
+        let mut model = Model::default();
+        let mut object = pod("web", &json!({"app": "web"}), "a", "10.1.0.5");
+        assert!(model.put(Kind::Pod, &object));
+        object["status"]["conditions"] = json!([{"type": "Ready"}]);
+        assert!(!model.put(Kind::Pod, &object));
+        object["status"]["phase"] = json!("Failed");
+        assert!(model.put(Kind::Pod, &object));
+        object["status"]["phase"] = json!("Running");
+        object["spec"]["hostNetwork"] = json!(true);
+        assert!(!model.put(Kind::Pod, &object));
+        assert!(model.pods.is_empty());
+    }
+
     #[test]
     fn heartbeats_are_no_change() {
         let mut model = Model::default();
@@ -371,6 +445,12 @@ pub(crate) mod tests {
         model.put(Kind::Node, &node("a", "10.0.0.1", "10.1.0.0/24"));
         model.put(Kind::Service, &service("web", json!({"clusterIPs": ["10.2.0.1"], "ports": [{"port": 80}]})));
         model.put(Kind::EndpointSlice, &slice("web", &json!({"port": 8080}), &[("10.1.0.5", "a")]));
+        model.put(Kind::Namespace, &json!({"metadata": {"name": "default", "labels": {"team": "a"}}}));
+        model.put(Kind::Pod, &pod("db", &json!({"app": "db"}), "a", "10.1.0.6"));
+        let rule = json!({"from": [{"podSelector": {}}, {"ipBlock": {"cidr": "10.0.0.0/8", "except": ["10.1.0.0/16"]}}],
+            "ports": [{"port": 80}, {"port": "http", "protocol": "UDP"}]});
+        model.put(Kind::NetworkPolicy, &policy("p", &json!({"podSelector": {}, "ingress": [rule]})));
+        assert!(!model.pods.is_empty() && !model.policies.is_empty() && !model.namespaces.is_empty());
         assert_eq!(Model::read(&model.to_bytes()), Some(model));
         assert_eq!(Model::read(b"{"), None);
     }
@@ -383,6 +463,6 @@ pub(crate) mod tests {
                 model.put(kind, &object);
             }
         }
-        assert!(model.slices.is_empty());
+        assert!(model.slices.is_empty() && model.pods.is_empty());
     }
 }

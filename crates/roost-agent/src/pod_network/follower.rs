@@ -19,6 +19,8 @@ const STREAM: Duration = Duration::from_mins(5);
 const GRACE: Duration = Duration::from_secs(30);
 /// How soon a server that does not answer is asked again: first, and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
+/// How many objects are asked for at a time.
+const PAGE: usize = 500;
 /// The longest event that is taken.
 const LONGEST_EVENT: usize = 8 << 20;
 
@@ -43,9 +45,9 @@ pub(super) fn follow(kind: Kind, changes: &SyncSender<Change>) {
         // The kubelet renews its certificate, so it is read each time.
         let outcome = Cluster::of_node(&root).and_then(|cluster| match &mut version {
             None => {
-                let list = cluster.get(kind.path())?;
-                version = list["metadata"]["resourceVersion"].as_str().map(str::to_owned);
-                Ok(Some(Change::All(kind, items(list))))
+                let (objects, reached) = all(&cluster, kind)?;
+                version = reached;
+                Ok(Some(Change::All(kind, objects)))
             }
             Some(version) => {
                 let begin = Instant::now();
@@ -77,10 +79,20 @@ pub(super) fn follow(kind: Kind, changes: &SyncSender<Change>) {
     }
 }
 
-fn items(mut list: Value) -> Vec<Value> {
-    match list["items"].take() {
-        Value::Array(items) => items,
-        _ => Vec::new(),
+/// All objects of a kind, page by page, and the version that they are of.
+fn all(cluster: &Cluster, kind: Kind) -> Result<(Vec<Value>, Option<String>), ClusterError> {
+    let mut objects = Vec::new();
+    let mut path = format!("{}?limit={PAGE}", kind.path());
+    loop {
+        let mut list = cluster.get(&path)?;
+        if let Value::Array(items) = list["items"].take() {
+            objects.extend(items);
+        }
+        let text = |field: &str| list["metadata"][field].as_str().filter(|text| !text.is_empty());
+        match text("continue") {
+            Some(token) => path = format!("{}?limit={PAGE}&continue={token}", kind.path()),
+            None => return Ok((objects, text("resourceVersion").map(str::to_owned))),
+        }
     }
 }
 

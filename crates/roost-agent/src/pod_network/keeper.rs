@@ -45,12 +45,19 @@ struct Keeper<'a> {
     serial: u32,
 }
 
-/// Keeps the network for as long as there are followers.
-pub(super) fn keep(settings: &Settings, node: &str, changes: &Receiver<Change>, names: &Names) {
+/// Keeps the network for as long as there are followers. `follow_pods` begins to follow them, once there is a policy.
+pub(super) fn keep(
+    settings: &Settings,
+    node: &str,
+    changes: &Receiver<Change>,
+    names: &Names,
+    follow_pods: impl FnOnce(),
+) {
     let root = Root::new(Path::new("/"));
     let kept = state::read(&root);
     let mut known = if kept.is_some() { Kind::ALL.to_vec() } else { Vec::new() };
     let model = kept.unwrap_or_default();
+    let mut follow_pods = Some(follow_pods);
     let seconds = Timestamp::now().as_second();
     let mut keeper = Keeper {
         root,
@@ -66,7 +73,13 @@ pub(super) fn keep(settings: &Settings, node: &str, changes: &Receiver<Change>, 
     };
     let (mut due, mut passed) = (Instant::now(), Instant::now());
     let (mut is_unwritten, mut written) = (false, None::<Instant>);
+    let mut has_begun = false;
     loop {
+        if !keeper.model.policies.is_empty()
+            && let Some(follow_pods) = follow_pods.take()
+        {
+            follow_pods();
+        }
         let wait = due.saturating_duration_since(Instant::now());
         match changes.recv_timeout(wait) {
             Ok(change) => {
@@ -84,8 +97,12 @@ pub(super) fn keep(settings: &Settings, node: &str, changes: &Receiver<Change>, 
             Err(RecvTimeoutError::Disconnected) => return,
             Err(RecvTimeoutError::Timeout) => {}
         }
-        // A part of the state would take away what the other parts hold up.
-        let next = if known.len() < Kind::ALL.len() {
+        // A part of the state would take away what the other parts hold up. The first policy of all does not hold up what
+        // is there until the pods are known.
+        let has_policies = !keeper.model.policies.is_empty();
+        let is_needed = |kind: &&Kind| kind.is_always_followed() || has_policies;
+        has_begun |= Kind::ALL.iter().filter(is_needed).all(|kind| known.contains(kind));
+        let next = if !has_begun {
             GATHER
         } else if keeper.pass() {
             LOOK_AGAIN
@@ -93,7 +110,7 @@ pub(super) fn keep(settings: &Settings, node: &str, changes: &Receiver<Change>, 
             RETRY
         };
         let is_time = written.is_none_or(|written| written.elapsed() >= BETWEEN_WRITES);
-        if is_unwritten && known.len() == Kind::ALL.len() && is_time {
+        if is_unwritten && has_begun && is_time {
             if let Err(error) = state::write(&keeper.root, &keeper.model) {
                 say(&format!("the state was not kept: {error}"));
             }
@@ -159,14 +176,17 @@ impl Keeper<'_> {
 
     fn apply_filter(&mut self) -> Result<(), SystemError> {
         let is_same = self.applied.as_ref() == Some(&self.model);
-        if !is_same {
-            self.filter = filter::ruleset(&self.model, self.settings, self.node);
+        let text = (!is_same).then(|| filter::ruleset(&self.model, self.settings, self.node));
+        if text.is_some() {
             self.serial = self.serial.wrapping_add(1);
             self.names.set(Zone::new(&self.model, self.settings, self.serial));
-        } else if host::has_filter()? {
-            return Ok(());
         }
-        host::load_filter(&self.filter)?;
+        // Most of what pods do changes nothing here.
+        let is_loaded = self.applied.is_some() && text.as_ref().is_none_or(|text| *text == self.filter);
+        if !is_loaded || !host::has_filter()? {
+            host::load_filter(text.as_ref().unwrap_or(&self.filter))?;
+        }
+        self.filter = text.unwrap_or_else(|| std::mem::take(&mut self.filter));
         if let Some(before) = self.applied.take().filter(|_| !is_same) {
             for (service, endpoint) in balance::forgotten(&before, &self.model, self.node) {
                 host::forget_connections(service, endpoint);

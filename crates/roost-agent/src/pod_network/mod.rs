@@ -1,8 +1,8 @@
 //! The pod network of this node: what `roost-network` plans, done on this host by a few threads of `hcp-agent serve`.
 //!
 //! ```text
-//! Nodes, Services, EndpointSlices ──followers──► keeper ──► plugins' file, routes, packet filter
-//!                                                  └──► names ──► resolver on the cluster's DNS address
+//! Nodes, Services, EndpointSlices, ──followers──► keeper ──► plugins' file, routes, packet filter
+//! NetworkPolicies, Namespaces, Pods                 └──► names ──► resolver on the cluster's DNS address
 //! ```
 //!
 //! While the cluster does not answer, the last state stays in force, also over a restart of the host.
@@ -18,6 +18,7 @@ use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
 
 use roost_ignition::payload::paths;
+use roost_network::model::Kind;
 use roost_network::{Settings, plugin};
 
 pub use state::Report;
@@ -44,12 +45,17 @@ pub fn start(root: &Root) -> std::io::Result<()> {
         .ok_or_else(|| std::io::Error::other(format!("{} does not name this node", paths::KUBELET_ENV)))?;
     let (changes, waiting) = sync_channel(WAITING_CHANGES);
     let names = Arc::new(resolver::Names::new(settings.dns.clone()));
-    for kind in roost_network::model::Kind::ALL {
+    for kind in Kind::ALL.into_iter().filter(|kind| kind.is_always_followed()) {
         let changes = changes.clone();
         spawn("follower", move || follower::follow(kind, &changes))?;
     }
     resolver::serve(&settings.dns, &names)?;
-    spawn("keeper", move || keeper::keep(&settings, &node, &waiting, &names))
+    let follow_pods = move || {
+        if let Err(error) = spawn("follower", move || follower::follow(Kind::Pod, &changes)) {
+            say(&format!("pods are not followed, and policies not enforced: {error}"));
+        }
+    };
+    spawn("keeper", move || keeper::keep(&settings, &node, &waiting, &names, follow_pods))
 }
 
 /// Starts a thread. One that panics takes the process with it, which the service manager starts again.

@@ -61,7 +61,7 @@ fn network(has_default_network: bool) -> &'static Component {
     const DEFAULT: Component = Component {
         name: "network",
         needs: &[],
-        role: "hcp-agent makes the pod network, Services and cluster DNS on each node; NetworkPolicies are not enforced",
+        role: "hcp-agent makes the pod network, Services, NetworkPolicies and cluster DNS on each node",
         is_operator: true,
     };
     const OTHER: Component = Component {

@@ -11,7 +11,7 @@ const BINDINGS: [(&str, &str, &str, &str); 2] = [
     ("roost:kubelet-api-admin", "system:kubelet-api-admin", "User", "system:kube-apiserver"),
 ];
 
-/// What nodes read to make the pod network: who else is there, which Services, and who serves them.
+/// What nodes read to make the pod network: who else is there, which Services, who serves them, and who may speak with whom.
 const NETWORK: &str = "roost:node-network";
 
 /// Grants what is missing.
@@ -40,8 +40,9 @@ fn network_role() -> Value {
         "apiVersion": Kind::ClusterRole.api_version(), "kind": Kind::ClusterRole.name(),
         "metadata": {"name": NETWORK},
         "rules": [
-            {"apiGroups": [""], "resources": ["nodes", "services"], "verbs": verbs},
+            {"apiGroups": [""], "resources": ["namespaces", "nodes", "pods", "services"], "verbs": verbs},
             {"apiGroups": ["discovery.k8s.io"], "resources": ["endpointslices"], "verbs": verbs},
+            {"apiGroups": ["networking.k8s.io"], "resources": ["networkpolicies"], "verbs": verbs},
         ],
     })
 }

@@ -1,9 +1,10 @@
-//! What two hosts go through as nodes of one pod network: pods that find each other, every way to a pod that kubectl has, a
-//! node that is cut off and comes back, a third one behind a router, and leaving without a trace.
+//! What two hosts go through as nodes of one pod network: pods that find each other, policies that keep them apart, every way
+//! to a pod that kubectl has, a node that is cut off and comes back, a third one behind a router, and leaving without a trace.
 
 mod nat;
 mod outage;
 mod pods;
+mod policies;
 mod ways;
 
 use std::path::Path;
@@ -59,6 +60,7 @@ pub fn run(journey: &Journey, tell: &(dyn Fn(&str) + Sync)) -> Result<(), HostsE
     })?;
     let pods = pods::start(&plane, &first.host, &second.host, tell)?;
     pods.find_each_other(tell)?;
+    policies::hold(&plane, &pods, tell)?;
     ways::to_a_pod(&plane, work, tell)?;
     outage::and_return(&plane, &pods, &first.host, &second.host, tell)?;
     pods.stop()?;
