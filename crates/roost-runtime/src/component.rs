@@ -25,7 +25,13 @@ pub const EMBEDDED_COMPONENTS: &[Component] = &[
     Component {
         name: "kube-controller-manager",
         needs: &["kube-apiserver"],
-        role: "namespaces, garbage collection, service accounts, certificates and node lifecycle; no workload controllers",
+        role: "namespaces, garbage collection, service accounts, certificates, nodes, workloads and the endpoints of Services",
+        is_operator: true,
+    },
+    Component {
+        name: "kube-scheduler",
+        needs: &["kube-apiserver"],
+        role: "gives pods their nodes, inside the embedded Kubernetes API",
         is_operator: true,
     },
 ];
