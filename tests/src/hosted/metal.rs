@@ -71,6 +71,10 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
     nodes_are(client, &guest, 1).await?;
     until("four hosts were free again", async || free(client, 4).await).await?;
     tell("hosts that were given back left their cluster and are free again");
+    let used = bound(client).await?;
+    let free = hosts.iter().find(|host| !used.contains(host.id()));
+    leaves_no_machine(client, &cluster, free.map(roost_sim::Host::id).unwrap_or_default()).await?;
+    tell("a host that fetched its configuration while it was given back leaves no Machine");
     let mut weak = environment.host(9);
     weak.identity.serial = "0".repeat(16);
     weak.processors = 2;
@@ -127,6 +131,28 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
     .await?;
     tell("InfraEnvs take their Agents along, and the service closes with the last");
     Ok(())
+}
+
+/// A Machine of a host that is free is taken away, as it is made when a host is given back in the middle of its start.
+async fn leaves_no_machine(client: &Client, cluster: &HostedCluster, free: &str) -> Result<(), HostedError> {
+    let machines = api(client, "cluster.x-k8s.io/v1beta1", "Machine", "machines", &cluster.control_plane_namespace());
+    let all = machines.list(&ListParams::default()).await.map_err(refused("the Machines were not read"))?;
+    let mut late = all.items.into_iter().next().ok_or_else(|| HostedError::Wrong("there is no Machine".to_owned()))?;
+    let metadata = std::mem::take(&mut late.metadata);
+    late.metadata.name = Some(format!("{NAME}-late"));
+    late.metadata.labels = metadata.labels;
+    late.metadata.annotations = metadata.annotations;
+    let annotations = late.metadata.annotations.get_or_insert_default();
+    annotations.insert("roost.dev/host-id".to_owned(), free.to_owned());
+    annotations.insert("roost.dev/node-name".to_owned(), "late".to_owned());
+    machines.create(&PostParams::default(), &late).await.map_err(refused("the Machine was not made"))?;
+    until("the Machine of a free host was gone", async || {
+        match machines.get_opt(&format!("{NAME}-late")).await.map_err(|error| error.to_string())? {
+            Some(machine) => Err(machine.data["status"].to_string()),
+            None => Ok(()),
+        }
+    })
+    .await
 }
 
 /// The hosts that belong to a cluster.

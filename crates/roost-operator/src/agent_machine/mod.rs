@@ -200,6 +200,8 @@ async fn give_back<R: Runtime>(
         for (space, pool) in context.hosts.learn(&changed) {
             context.queue.add(Key::new(Controller::AgentPool, &space, &pool));
         }
+        // Until this moment its host may have become a Machine; the next look finds it. Later ones find a free host.
+        return Ok(Next::After(Duration::ZERO));
     }
     Ok(Next::after_release(objects.release(machine, AGENT_MACHINE).await?))
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use roost_api::agent_install::names::label;
 use roost_api::cluster_api::names::finalizer::MACHINE as MACHINE_FINALIZER;
 use roost_runtime::{PlaneId, Runtime};
 use serde_json::{Value, json};
@@ -52,8 +53,13 @@ pub(crate) async fn reconcile<R: Runtime>(
     if let Some(found) = node.take() {
         node = Some(tend(context, &plane, &guest, &machine, found).await?);
     }
-    let status = status::status(&machine, node.as_ref(), now);
     let reference = Reference::new(Kind::Machine, namespace, name);
+    if node.is_none() && is_of_free_host(objects, &machine).await? {
+        // The host fetched its configuration while it was given back, and will never come.
+        objects.delete(&reference).await?;
+        return Ok(Next::Settled);
+    }
+    let status = status::status(&machine, node.as_ref(), now);
     if status != machine["status"] {
         objects.set_status(&reference, &status).await?;
         if status["nodeRef"] != machine["status"]["nodeRef"] {
@@ -62,6 +68,21 @@ pub(crate) async fn reconcile<R: Runtime>(
         }
     }
     Ok(status::deadline(&machine).filter(|&deadline| deadline > now).map_or(Next::Settled, Next::At))
+}
+
+/// Whether a Machine is of a discovered host that nobody uses any more.
+async fn is_of_free_host(objects: &Objects, machine: &Value) -> Result<bool, ReconcileError> {
+    let Some((space, pool)) = pool_of(machine) else { return Ok(false) };
+    let pool = objects.find(Kind::NodePool, space, pool).await?;
+    let Some(pool) = pool.filter(|pool| pool["spec"]["platform"]["type"] == "Agent") else { return Ok(false) };
+    let cluster = pool["spec"]["clusterName"].as_str().unwrap_or_default();
+    let Some(cluster) = objects.find(Kind::HostedCluster, space, cluster).await? else { return Ok(false) };
+    let agents = cluster["spec"]["platform"]["agent"]["agentNamespace"].as_str().unwrap_or_default();
+    let agent = objects.find(Kind::Agent, agents, annotation(machine, HOST_ID)).await?;
+    Ok(agent.is_some_and(|agent| {
+        agent["spec"]["clusterDeploymentName"]["name"].is_null()
+            && agent["metadata"]["labels"][label::AGENT_MACHINE].is_null()
+    }))
 }
 
 /// Gives a Node what it lacks, and takes back the credential that it no longer needs.
