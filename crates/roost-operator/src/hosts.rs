@@ -141,6 +141,8 @@ struct State {
     free: HashMap<String, BTreeMap<Standing, BTreeSet<Rank>>>,
     /// How many hosts of a namespace are not free, by why.
     busy: HashMap<String, BTreeMap<&'static str, usize>>,
+    /// The hosts that were claimed for an AgentMachine.
+    by_machine: HashMap<Place, BTreeSet<Place>>,
     by_hostname: HashMap<(Place, String), BTreeSet<Place>>,
     by_address: HashMap<String, BTreeSet<Place>>,
     /// The pools that wait for hosts of a namespace.
@@ -172,6 +174,16 @@ impl Hosts {
         let inside = state.hosts.values().filter(|host| host.place.0 == namespace);
         let labelled = inside.filter_map(|host| Some((host.place.clone(), host.labels.get(key)?.clone())));
         state.is_complete.then(|| labelled.collect())
+    }
+
+    /// The host that was claimed for an AgentMachine.
+    pub(crate) fn claimed(&self, machine: &Place) -> Option<Place> {
+        self.0.lock().by_machine.get(machine)?.first().cloned()
+    }
+
+    /// Whether all hosts are known; before that, one that was claimed may not be.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.0.lock().is_complete
     }
 
     /// An Agent as it is now. Returns the pools that may want it.
@@ -294,6 +306,9 @@ impl State {
             }
             Some(reason) => *self.busy.entry(namespace).or_default().entry(reason).or_default() += 1,
         }
+        if let Some(machine) = &host.machine {
+            self.by_machine.entry(machine.clone()).or_default().insert(host.place.clone());
+        }
         if let Some(cluster) = &host.cluster {
             let key = (cluster.clone(), host.hostname.clone());
             self.by_hostname.entry(key).or_default().insert(host.place.clone());
@@ -310,6 +325,9 @@ impl State {
         match host.reason() {
             None => self.take_free(&host),
             Some(reason) => self.take_busy(&place.0, reason),
+        }
+        if let Some(machine) = &host.machine {
+            take(&mut self.by_machine, machine, place);
         }
         if let Some(cluster) = &host.cluster {
             take(&mut self.by_hostname, &(cluster.clone(), host.hostname.clone()), place);
@@ -391,6 +409,20 @@ mod tests {
         assert_eq!(hosts.hostname_twin(&host).as_deref(), Some("a"));
         hosts.forget(&("pool".to_owned(), "a".to_owned()));
         assert_eq!(hosts.hostname_twin(&host), None);
+    }
+
+    #[test]
+    fn a_host_is_found_by_the_machine_that_it_was_claimed_for() {
+        let (hosts, machine) = (Hosts::default(), ("clusters-demo".to_owned(), "workers-1".to_owned()));
+        assert_eq!(hosts.claimed(&machine), None);
+        let mut claimed = agent("a", "binding", true);
+        claimed["metadata"]["labels"] = json!({(label::AGENT_MACHINE): machine.1});
+        claimed["metadata"]["annotations"] = json!({(names::AGENT_MACHINE_NAMESPACE): machine.0});
+        hosts.learn(&claimed);
+        assert_eq!(hosts.claimed(&machine), Some(("pool".to_owned(), "a".to_owned())));
+        assert_eq!(hosts.claimed(&("another".to_owned(), machine.1.clone())), None);
+        hosts.learn(&agent("a", "known-unbound", true));
+        assert_eq!(hosts.claimed(&machine), None);
     }
 
     #[test]

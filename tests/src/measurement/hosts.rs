@@ -10,6 +10,7 @@ use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::runtime::watcher;
 use roost_sim::{Host, Simulator};
 use serde_json::json;
+use tokio::sync::Notify;
 
 use super::Latency;
 use super::nodes::{NodesError, management, raise_file_limit};
@@ -80,13 +81,16 @@ pub(super) async fn approvals(
         agent.data["spec"]["clusterDeploymentName"]["name"].is_string()
             && agent.metadata.name.as_ref().is_some_and(|name| ids.contains(name))
     };
+    let listed = Notify::new();
     let approve = async {
+        // Reading all Agents takes the longer the more there are, and is not what is measured.
+        listed.notified().await;
         let approvals = ids.iter().map(|id| approve(agents, id));
         let approved: Vec<(String, Instant)> =
             futures::stream::iter(approvals).buffer_unordered(APPROVALS).try_collect().await?;
         Ok::<_, NodesError>(approved.into_iter().collect::<HashMap<_, _>>())
     };
-    let (approved, taken) = tokio::try_join!(approve, seen_when(agents, labels, ids.len(), is_bound))?;
+    let (approved, taken) = tokio::try_join!(approve, seen_from(&listed, agents, labels, ids.len(), is_bound))?;
     let waits = taken.into_iter().filter_map(|(id, at)| Some(at.saturating_duration_since(*approved.get(&id)?)));
     Ok(Latency::of(waits.collect()))
 }
@@ -105,6 +109,17 @@ pub(super) async fn seen_when(
     count: usize,
     is_so: impl Fn(&DynamicObject) -> bool,
 ) -> Result<HashMap<String, Instant>, NodesError> {
+    seen_from(&Notify::new(), agents, labels, count, is_so).await
+}
+
+/// The same, and says when all that there are were read and changes are told.
+async fn seen_from(
+    listed: &Notify,
+    agents: &Api<DynamicObject>,
+    labels: Option<&str>,
+    count: usize,
+    is_so: impl Fn(&DynamicObject) -> bool,
+) -> Result<HashMap<String, Instant>, NodesError> {
     let mut seen = HashMap::new();
     let config = watcher::Config::default();
     let config = labels.map_or(config.clone(), |labels| config.labels(labels));
@@ -115,10 +130,12 @@ pub(super) async fn seen_when(
             |seen: usize| NodesError::Late { ready: seen, count, trouble: "the others are not so yet".to_owned() };
         let event = tokio::time::timeout_at(deadline, events.next()).await.map_err(|_| late(seen.len()))?;
         let event = event.ok_or_else(|| late(seen.len()))?.map_err(|error| NodesError::Client(error.to_string()))?;
-        if let watcher::Event::Apply(agent) | watcher::Event::InitApply(agent) = event
-            && is_so(&agent)
-        {
-            seen.entry(agent.metadata.name.unwrap_or_default()).or_insert_with(Instant::now);
+        match event {
+            watcher::Event::Apply(agent) | watcher::Event::InitApply(agent) if is_so(&agent) => {
+                seen.entry(agent.metadata.name.unwrap_or_default()).or_insert_with(Instant::now);
+            }
+            watcher::Event::InitDone => listed.notify_one(),
+            _ => {}
         }
     }
     Ok(seen)

@@ -97,9 +97,10 @@ pub(crate) async fn reconcile<R: Runtime>(
         return Ok(Next::Settled);
     }
     let Some(configuration) = configuration else { return Ok(Next::After(WAIT)) };
-    // Before all hosts are known, one that was claimed for a machine may not be.
-    let Some(claimed) = context.hosts.labelled(agents, label::AGENT_MACHINE) else { return Ok(Next::After(WAIT)) };
-    let open = note_claims(context, &inside, open, &claimed).await?;
+    if !context.hosts.is_complete() {
+        return Ok(Next::After(WAIT));
+    }
+    let open = note_claims(context, &inside, open).await?;
     // Who becomes free while hosts are chosen is not missed.
     context.hosts.wait(agents, &place, true);
     let claims = Claims { pool: &pool, inside: &inside, agents, configuration: &configuration };
@@ -299,16 +300,13 @@ async fn note_claims<'a, R: Runtime>(
     context: &Arc<Context<R>>,
     inside: &str,
     open: Vec<&'a Value>,
-    claimed: &[(Place, String)],
 ) -> Result<Vec<&'a Value>, ReconcileError> {
     let mut left = Vec::new();
     for machine in open {
         let name = machine["metadata"]["name"].as_str().unwrap_or_default();
-        let is_its = |host: &Host| host.machine.as_ref().is_some_and(|place| (&*place.0, &*place.1) == (inside, name));
-        let mut hosts = claimed.iter().filter(|(_, machine)| machine == name).map(|(place, _)| place);
-        match hosts.find(|place| context.hosts.find(place).is_some_and(|host| is_its(&host))) {
+        match context.hosts.claimed(&(inside.to_owned(), name.to_owned())) {
             Some(place) => {
-                crate::agent_machine::reserve(&context.objects, machine, place).await?;
+                crate::agent_machine::reserve(&context.objects, machine, &place).await?;
                 context.queue.add(Key::new(Controller::AgentMachine, inside, name));
             }
             None => left.push(machine),
