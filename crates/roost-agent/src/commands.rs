@@ -208,7 +208,7 @@ pub(crate) fn discover(arguments: &Discover) -> Outcome {
         std::fs::read_to_string(path).map_err(|source| ArgumentsError::File { path: path.clone(), source })
     };
     let settings: Settings = if let Some(path) = &arguments.settings {
-        serde_json::from_str(&read(path)?)?
+        Settings::read(path).map_err(|source| ArgumentsError::File { path: path.clone(), source })?
     } else if let Some(partition) = &arguments.installed {
         discover::installed_settings(&host(), partition)?
     } else {
@@ -222,7 +222,8 @@ pub(crate) fn discover(arguments: &Discover) -> Outcome {
         else {
             return Err(ArgumentsError::NoService.into());
         };
-        Settings { url, infra_env_id, token, certificate_authority: arguments.ca_file.clone(), user_data: None }
+        let certificate_authority = arguments.ca_file.clone();
+        Settings { url, infra_env_id, token, certificate_authority, user_data: None, file: None }
     };
     discover::discover(&host(), &settings, &mut say)?;
     Ok(ExitCode::SUCCESS)

@@ -7,6 +7,7 @@ pub mod disk;
 pub mod identity;
 pub mod inventory;
 pub mod labels;
+pub mod measurement;
 pub mod network;
 pub mod query;
 pub mod state;

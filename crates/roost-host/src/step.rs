@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use roost_api::agent_install::{HostStage, HostState};
 
+use crate::measurement::{DiskOrder, NameOrder, NamesOrder, RemoteHost};
 use crate::wire::{InstallRequest, PostStepAction, ReachRequest, Step, Steps};
 
 /// How often a host asks while nothing is expected of it. Upstream's value.
@@ -12,6 +13,9 @@ const CALM: i64 = 60;
 const LIVELY: i64 = 5;
 /// How often it asks when it can do nothing. Upstream's value.
 const SLOW: i64 = 120;
+
+/// The seconds that a measurement of a disk may take, as upstream writes them.
+const DISK_PATIENCE: &str = "480.00";
 
 /// What steps are made of.
 #[derive(Clone, Debug, Default)]
@@ -26,6 +30,12 @@ pub struct Material {
     pub reach: Option<ReachRequest>,
     /// What to install.
     pub install: Option<InstallRequest>,
+    /// Names that it is to resolve.
+    pub names: Vec<String>,
+    /// The disk that it is to measure.
+    pub disk: Option<String>,
+    /// Other hosts that it is to reach.
+    pub peers: Vec<RemoteHost>,
     /// Whether the host already runs its installation.
     pub stage: Option<HostStage>,
 }
@@ -38,15 +48,26 @@ pub fn steps(state: &HostState, material: &Material) -> Steps {
         HostState::DiscoveringUnbound | HostState::InsufficientUnbound | HostState::KnownUnbound => {
             list.inventory();
             list.time();
+            if *state != HostState::DiscoveringUnbound {
+                list.disk();
+                list.peers();
+            }
             if *state == HostState::KnownUnbound { CALM } else { LIVELY }
         }
         HostState::Discovering | HostState::Insufficient | HostState::Known | HostState::PendingForInput => {
             list.inventory();
             list.reach();
             list.time();
+            list.names();
+            list.disk();
+            if *state != HostState::Discovering {
+                list.peers();
+            }
             LIVELY
         }
         HostState::Installing if material.stage.is_none() => {
+            // Most hosts are wanted before they were told to measure anything.
+            list.disk();
             list.install();
             LIVELY
         }
@@ -101,6 +122,27 @@ impl List<'_> {
         }
     }
 
+    fn names(&mut self) {
+        if !self.material.names.is_empty() {
+            let domains = self.material.names.iter().map(|name| NameOrder { domain_name: name.clone() }).collect();
+            self.add("domain-resolution", vec![serde_json::to_string(&NamesOrder { domains }).unwrap_or_default()]);
+        }
+    }
+
+    fn disk(&mut self) {
+        if let Some(path) = &self.material.disk {
+            let order = serde_json::to_string(&DiskOrder { path: path.clone() }).unwrap_or_default();
+            self.add("installation-disk-speed-check", vec![order, DISK_PATIENCE.to_owned()]);
+        }
+    }
+
+    fn peers(&mut self) {
+        if !self.material.peers.is_empty() {
+            let order = serde_json::to_string(&self.material.peers).unwrap_or_default();
+            self.add("connectivity-check", vec![order]);
+        }
+    }
+
     fn install(&mut self) {
         if let Some(install) = &self.material.install {
             self.add("install", vec![serde_json::to_string(install).unwrap_or_default()]);
@@ -130,7 +172,20 @@ mod tests {
             types(&HostState::Known, &material).0,
             ["inventory", "api-vip-connectivity-check", "ntp-synchronizer"]
         );
+        let more = Material {
+            names: vec!["api.example.test".to_owned()],
+            disk: Some("/dev/sda".to_owned()),
+            peers: vec![RemoteHost::default()],
+            ..material.clone()
+        };
+        let (disk, peers) = ("installation-disk-speed-check", "connectivity-check");
+        assert_eq!(types(&HostState::DiscoveringUnbound, &more).0, ["inventory", "ntp-synchronizer"]);
+        assert_eq!(types(&HostState::KnownUnbound, &more).0, ["inventory", "ntp-synchronizer", disk, peers]);
+        let bound = ["inventory", "api-vip-connectivity-check", "ntp-synchronizer", "domain-resolution", disk, peers];
+        assert_eq!(types(&HostState::Insufficient, &more).0, bound);
+        assert_eq!(types(&HostState::Discovering, &more).0, bound[..5]);
         assert_eq!(types(&HostState::Installing, &material).0, ["install"]);
+        assert_eq!(types(&HostState::Installing, &more).0, [disk, "install"]);
         let begun = Material { stage: Some(HostStage::Installing), ..material.clone() };
         assert!(types(&HostState::Installing, &begun).0.is_empty(), "an installation is ordered once");
         assert_eq!(types(&HostState::Binding, &material), (Vec::new(), PostStepAction::Exit));

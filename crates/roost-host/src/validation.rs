@@ -1,16 +1,21 @@
 //! Whether a host can be used: each check with what was measured, what is wanted and what to do.
 //!
 //! The ids are upstream's. For workers of hosted clusters there is no mesh to belong to: a host in another subnet is as
-//! good as any, so the checks that ask for layer-2 neighbours pass without being measured.
+//! good as any, so the checks that ask for layer-2 neighbours pass without being measured, and how other hosts are reached
+//! is shown only, unless a NodePool requires it.
 
 mod hardware;
 mod network;
+mod surroundings;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use jiff::SignedDuration;
 use roost_api::agent_install::validation::{NEVER_IGNORED, category};
 use roost_api::agent_install::{Inventory, ValidationResult, ValidationStatus};
+
+pub use surroundings::{NeededName, Purpose, Surroundings};
 
 /// The id of the check that no other host uses this host's identity. Ours: upstream lets such hosts overwrite each other.
 pub const IDENTITY_UNIQUE: &str = "identity-unique";
@@ -60,12 +65,20 @@ pub struct Facts<'a> {
     pub reach: Option<(bool, &'a str)>,
     /// Whether its agent tells us whether it reached its configuration.
     pub tells_reach: bool,
+    /// How it reaches other hosts.
+    pub surroundings: Surroundings<'a>,
+    /// The names that lead to its cluster.
+    pub names: &'a [NeededName],
+    /// What was measured as its disk, and how long a write to it takes to be safe, or why that is not known.
+    pub disk_sync: Option<(&'a str, Result<Duration, &'a str>)>,
     /// The disk that a person chose.
     pub chosen_disk: Option<&'a str>,
     /// The least that it has to have.
     pub requirements: Requirements,
     /// Checks that do not matter for this host, and who said so.
     pub waived: &'a BTreeMap<String, String>,
+    /// Checks that have to pass although a host can be used without, and who said so.
+    pub required: &'a BTreeMap<String, String>,
 }
 
 /// What came of one check.
@@ -91,8 +104,15 @@ impl Report {
     /// Checks a host.
     pub fn of(facts: &Facts<'_>) -> Self {
         let mut findings = network::findings(facts);
+        findings.extend(surroundings::findings(facts));
         findings.extend(hardware::findings(facts));
         for finding in &mut findings {
+            if let Some(who) = facts.required.get(finding.id).filter(|_| !finding.is_gate) {
+                finding.is_gate = true;
+                if finding.status != ValidationStatus::Success {
+                    finding.message = format!("{} (required by {who})", finding.message);
+                }
+            }
             let waiver = facts.waived.get(finding.id).or_else(|| facts.waived.get("all"));
             if let Some(who) = waiver.filter(|_| !NEVER_IGNORED.contains(&finding.id))
                 && finding.status != ValidationStatus::Success
@@ -145,17 +165,17 @@ fn is_failed(finding: &Finding) -> bool {
     matches!(finding.status, ValidationStatus::Failure | ValidationStatus::Pending | ValidationStatus::Error)
 }
 
-/// Reads a list of waivers, such as `has-min-memory,ntp-synced`, or a JSON list of them.
-pub fn waivers(text: &str) -> BTreeSet<String> {
+/// Reads a list of checks, such as `has-min-memory,ntp-synced`, or a JSON list of them.
+pub fn checks(text: &str) -> BTreeSet<String> {
     if let Ok(list) = serde_json::from_str::<Vec<String>>(text) {
-        return list.into_iter().take(MAX_WAIVERS).collect();
+        return list.into_iter().take(MAX_CHECKS).collect();
     }
     let names = text.split(',').map(str::trim).filter(|name| !name.is_empty());
-    names.take(MAX_WAIVERS).map(str::to_owned).collect()
+    names.take(MAX_CHECKS).map(str::to_owned).collect()
 }
 
-/// More checks than there are cannot be waived.
-const MAX_WAIVERS: usize = 256;
+/// More checks than there are cannot be named.
+const MAX_CHECKS: usize = 256;
 
 /// A check that is being put together.
 struct Check {
@@ -201,6 +221,7 @@ mod tests {
 
     use super::*;
     use crate::inventory;
+    use crate::measurement::Reachability;
 
     fn inventory(text: &str) -> Inventory {
         inventory::Inventory::parse(text).unwrap().to_status()
@@ -229,10 +250,96 @@ mod tests {
             identity_twin: None,
             reach: Some((true, "")),
             tells_reach: true,
+            surroundings: Surroundings::Alone,
+            names: &[],
+            disk_sync: None,
             chosen_disk: None,
             requirements: Requirements::WORKER,
             waived,
+            required: &NOTHING,
         }
+    }
+
+    static NOTHING: BTreeMap<String, String> = BTreeMap::new();
+
+    fn finding(facts: &Facts<'_>, id: &str) -> Finding {
+        let found = Report::of(facts).0.into_iter().find(|finding| finding.id == id);
+        found.unwrap_or_else(|| panic!("{id} is not checked"))
+    }
+
+    #[test]
+    fn a_host_that_reaches_no_other_is_used_unless_its_pool_requires_it() {
+        let (good, none) = (good(), BTreeMap::new());
+        let one = "770980f8-07d0-4824-899c-0da82a7555a5".to_owned();
+        let cut = Reachability { asked: 1, missed: vec![one.clone()], ..Reachability::default() };
+        let base = Facts { surroundings: Surroundings::Measured(&cut), ..facts(Some(&good), &none) };
+        let all = [network::BELONGS_TO_MAJORITY_GROUP, network::SUFFICIENT_LATENCY, network::SUFFICIENT_PACKET_LOSS];
+        assert_eq!(failed(&base), Vec::<&str>::new());
+        for id in all {
+            assert_eq!(finding(&base, id).status, ValidationStatus::Failure);
+            let required = BTreeMap::from([(id.to_owned(), "the NodePool p".to_owned())]);
+            let asked = Facts { required: &required, ..base.clone() };
+            assert_eq!(failed(&asked), [id]);
+            assert!(finding(&asked, id).message.contains("required by the NodePool p"));
+            assert_eq!(failed(&Facts { surroundings: Surroundings::Unmeasured, ..asked.clone() }), [id]);
+            assert_eq!(failed(&Facts { surroundings: Surroundings::Alone, ..asked }), Vec::<&str>::new());
+        }
+        let slow = Reachability {
+            asked: 1,
+            slowest: Some((1_500_000, one.clone())),
+            worst_loss: Some((30, one)),
+            ..Reachability::default()
+        };
+        let slow = Facts { surroundings: Surroundings::Measured(&slow), ..base };
+        assert_eq!(finding(&slow, all[0]).status, ValidationStatus::Success);
+        for (id, words) in [(all[1], ["1500.0 ms", "1000.0 ms"]), (all[2], ["30%", "10%"])] {
+            let message = finding(&slow, id).message;
+            assert!(words.iter().all(|word| message.contains(word)), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_host_needs_the_names_that_lead_to_its_cluster() {
+        let (good, none) = (good(), BTreeMap::new());
+        let check = |purpose: Purpose, name: &str, addresses: Option<&[&str]>| {
+            let addresses = addresses.map(|list| list.iter().map(|&text| text.to_owned()).collect());
+            let names = [NeededName { purpose, name: name.to_owned(), addresses }];
+            failed(&Facts { names: &names, ..facts(Some(&good), &none) })
+        };
+        let nothing = Vec::<&str>::new();
+        assert_eq!(check(Purpose::Api, "192.0.2.1", None), nothing);
+        assert_eq!(check(Purpose::Api, "[2001:db8::1]", None), nothing);
+        assert_eq!(check(Purpose::Api, "api.example.test", Some(&["192.0.2.1"])), nothing);
+        assert_eq!(check(Purpose::Api, "api.example.test", None), [network::API_NAME_RESOLVES]);
+        assert_eq!(check(Purpose::Api, "api.example.test", Some(&[])), [network::API_NAME_RESOLVES]);
+        assert_eq!(
+            check(Purpose::Api, "api.example.test", Some(&["192.0.2.10"])),
+            [network::API_NAME_RESOLVES],
+            "its own"
+        );
+        let configuration = check(Purpose::Configuration, "ignition.example.test", Some(&[]));
+        assert_eq!(configuration, [network::INTERNAL_API_NAME_RESOLVES]);
+        assert_eq!(check(Purpose::Applications, "x.apps.example.test", Some(&[])), nothing, "no node needs it");
+    }
+
+    #[test]
+    fn a_slow_disk_is_shown_and_a_broken_one_is_not_used() {
+        let (good, none) = (good(), BTreeMap::new());
+        let id = hardware::INSTALLATION_DISK_SPEED;
+        let with = |disk_sync| Facts { disk_sync, ..facts(Some(&good), &none) };
+        let slow = with(Some(("/dev/sda", Ok(Duration::from_millis(25)))));
+        assert_eq!(failed(&slow), Vec::<&str>::new());
+        let shown = finding(&slow, id);
+        assert_eq!(shown.status, ValidationStatus::Failure);
+        assert!(shown.message.contains("25 ms") && shown.message.contains("10 ms"), "{}", shown.message);
+        assert_eq!(
+            finding(&with(Some(("/dev/sda", Ok(Duration::from_millis(10))))), id).status,
+            ValidationStatus::Success
+        );
+        assert_eq!(failed(&with(Some(("/dev/sda", Err("input/output error"))))), [id]);
+        let required = BTreeMap::from([(id.to_owned(), "the NodePool p".to_owned())]);
+        assert_eq!(failed(&Facts { required: &required, ..slow }), [id]);
+        assert_eq!(failed(&Facts { required: &required, ..with(None) }), [id]);
     }
 
     fn failed(facts: &Facts<'_>) -> Vec<&'static str> {
@@ -294,7 +401,7 @@ mod tests {
         let base = facts(Some(&good), &waived);
         assert_eq!(failed(&Facts { is_connected: false, ..base.clone() }), [network::CONNECTED]);
         assert_eq!(failed(&Facts { has_default_route: Some(false), ..base }), Vec::<&str>::new());
-        assert_eq!(waivers(" a, b,,c").len(), 3);
-        assert_eq!(waivers(r#"["a","b"]"#).len(), 2);
+        assert_eq!(checks(" a, b,,c").len(), 3);
+        assert_eq!(checks(r#"["a","b"]"#).len(), 2);
     }
 }

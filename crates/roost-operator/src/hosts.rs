@@ -4,12 +4,14 @@
 //! who takes it writes against the version that was read.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use roost_api::agent_install::HostState;
 use roost_api::agent_install::names::{annotation as names, label};
+use roost_host::measurement::{MOST_PEERS, RemoteCard, RemoteHost};
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -27,6 +29,11 @@ const MOST_FAILURES: u32 = 3;
 /// The labels of an Agent that say where its host stands.
 const ZONE: &str = "topology.kubernetes.io/zone";
 const RACK: &str = "topology.kubernetes.io/rack";
+
+/// How many neighbours are looked at for some that answer: most of a pool may be turned off.
+const MOST_NEIGHBOURS: usize = 64;
+/// Addresses of one card that others are told.
+const MOST_ADDRESSES: usize = 4;
 
 /// A zone and a rack in it.
 pub(crate) type Standing = (String, String);
@@ -52,7 +59,14 @@ pub(crate) struct Host {
     pub(crate) failures: u32,
     /// The Secret with the token of its configuration.
     pub(crate) configuration: Option<String>,
-    addresses: Vec<String>,
+    cards: Vec<RemoteCard>,
+}
+
+/// The hosts among which one tries how it reaches others: those of its cluster, or of its environment while it has none.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Circle {
+    Cluster(Place),
+    Environment(Place),
 }
 
 impl Host {
@@ -85,8 +99,28 @@ impl Host {
             mebibytes: inventory["memory"]["physicalBytes"].as_i64().unwrap_or_default() >> 20,
             failures: annotation(agent, FAILURES).parse().unwrap_or_default(),
             configuration: text(&agent["spec"]["ignitionEndpointTokenReference"]["name"]),
-            addresses: cards.filter_map(|card| card["macAddress"].as_str().map(str::to_ascii_lowercase)).collect(),
+            cards: cards.filter_map(card).collect(),
         })
+    }
+
+    fn circle(&self) -> Option<Circle> {
+        let environment =
+            || Some(Circle::Environment((self.place.0.clone(), self.labels.get(label::INFRA_ENV)?.clone())));
+        self.cluster.clone().map(Circle::Cluster).or_else(environment)
+    }
+
+    /// What others are told to reach; none while nobody would answer.
+    fn as_peer(&self) -> Option<RemoteHost> {
+        let is_there = matches!(
+            self.state,
+            HostState::KnownUnbound
+                | HostState::InsufficientUnbound
+                | HostState::Known
+                | HostState::Insufficient
+                | HostState::AddedToExistingCluster
+        );
+        let nics: Vec<RemoteCard> = self.cards.iter().filter(|card| !card.ip_addresses.is_empty()).cloned().collect();
+        (is_there && !nics.is_empty()).then(|| RemoteHost { host_id: self.place.1.clone(), nics })
     }
 
     /// Where it stands.
@@ -130,6 +164,17 @@ impl Host {
     }
 }
 
+fn card(card: &Value) -> Option<RemoteCard> {
+    let lists = [&card["ipV4Addresses"], &card["ipV6Addresses"]];
+    let texts = lists.into_iter().filter_map(Value::as_array).flatten().filter_map(Value::as_str);
+    let plain = texts.filter_map(|text| text.split('/').next()).filter(|text| !text.starts_with("fe80"));
+    Some(RemoteCard {
+        name: card["name"].as_str().unwrap_or_default().to_owned(),
+        mac: card["macAddress"].as_str()?.to_ascii_lowercase(),
+        ip_addresses: plain.take(MOST_ADDRESSES).map(str::to_owned).collect(),
+    })
+}
+
 #[derive(Default)]
 struct State {
     hosts: HashMap<Place, Arc<Host>>,
@@ -145,6 +190,7 @@ struct State {
     by_machine: HashMap<Place, BTreeSet<Place>>,
     by_hostname: HashMap<(Place, String), BTreeSet<Place>>,
     by_address: HashMap<String, BTreeSet<Place>>,
+    by_circle: HashMap<Circle, BTreeSet<Place>>,
     /// The pools that wait for hosts of a namespace.
     waiting: HashMap<String, BTreeSet<Place>>,
     /// When the machines of a pool were last told why they have no host.
@@ -241,6 +287,17 @@ impl Hosts {
         self.0.lock().hosts.get(place).cloned()
     }
 
+    /// The hosts that one is told to reach: the next in the ring of those that it belongs with.
+    pub(crate) fn peers(&self, place: &Place) -> Vec<RemoteHost> {
+        let state = self.0.lock();
+        let circle = state.hosts.get(place).and_then(|host| host.circle());
+        let Some(members) = circle.and_then(|circle| state.by_circle.get(&circle)) else { return Vec::new() };
+        let after = members.range::<Place, _>((Excluded(place), Unbounded));
+        let before = members.range::<Place, _>((Unbounded, Excluded(place)));
+        let neighbours = after.chain(before).take(MOST_NEIGHBOURS).filter_map(|place| state.hosts.get(place));
+        neighbours.filter_map(|host| host.as_peer()).take(MOST_PEERS).collect()
+    }
+
     /// Another host of the same cluster with the same name.
     pub(crate) fn hostname_twin(&self, host: &Host) -> Option<String> {
         let cluster = host.cluster.clone()?;
@@ -313,8 +370,11 @@ impl State {
             let key = (cluster.clone(), host.hostname.clone());
             self.by_hostname.entry(key).or_default().insert(host.place.clone());
         }
-        for address in &host.addresses {
-            self.by_address.entry(address.clone()).or_default().insert(host.place.clone());
+        for card in &host.cards {
+            self.by_address.entry(card.mac.clone()).or_default().insert(host.place.clone());
+        }
+        if let Some(circle) = host.circle() {
+            self.by_circle.entry(circle).or_default().insert(host.place.clone());
         }
         self.hosts.insert(host.place.clone(), Arc::new(host));
     }
@@ -332,8 +392,11 @@ impl State {
         if let Some(cluster) = &host.cluster {
             take(&mut self.by_hostname, &(cluster.clone(), host.hostname.clone()), place);
         }
-        for address in &host.addresses {
-            take(&mut self.by_address, address, place);
+        for card in &host.cards {
+            take(&mut self.by_address, &card.mac, place);
+        }
+        if let Some(circle) = host.circle() {
+            take(&mut self.by_circle, &circle, place);
         }
     }
 }
@@ -462,6 +525,43 @@ mod tests {
         assert!(
             state.free.is_empty() && state.busy.is_empty() && state.by_name.is_empty() && state.by_address.is_empty()
         );
+        assert!(state.by_circle.is_empty());
+    }
+
+    #[test]
+    fn hosts_reach_for_their_neighbours_that_are_there() {
+        let hosts = Hosts::default();
+        let place = |number: usize| ("pool".to_owned(), format!("h{number:02}"));
+        let learn = |number: usize, state: &str, cluster: Option<&str>| {
+            let mut host = agent(&place(number).1, state, true);
+            host["metadata"]["labels"][label::INFRA_ENV] = json!("env");
+            host["status"]["inventory"]["interfaces"] = json!([
+                {"name": "eth0", "macAddress": "52:54:00:00:00:01", "ipV4Addresses": [format!("192.0.2.{number}/24")],
+                    "ipV6Addresses": ["fe80::1/64", "2001:db8::1/64"]},
+                {"name": "eth1", "macAddress": "52:54:00:00:00:02"},
+            ]);
+            if let Some(cluster) = cluster {
+                host["spec"]["clusterDeploymentName"] = json!({"name": cluster, "namespace": "inside"});
+            }
+            hosts.learn(&host);
+        };
+        let names = |number: usize| {
+            let peers = hosts.peers(&place(number));
+            peers.into_iter().map(|peer| peer.host_id).collect::<Vec<_>>()
+        };
+        assert!(names(0).is_empty());
+        for number in 0..20 {
+            learn(number, "known-unbound", None);
+        }
+        assert_eq!(names(17), ["h18", "h19", "h00", "h01", "h02", "h03", "h04", "h05"]);
+        learn(19, "disconnected-unbound", None);
+        learn(0, "installing-in-progress", Some("demo"));
+        learn(1, "added-to-existing-cluster", Some("demo"));
+        assert_eq!(names(17)[..2], ["h18", "h02"]);
+        assert_eq!(names(0), ["h01"]);
+        let peer = &hosts.peers(&place(0))[0];
+        assert_eq!(peer.nics.len(), 1, "a card without an address leads nowhere");
+        assert_eq!(peer.nics[0].ip_addresses, ["192.0.2.1", "2001:db8::1"]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! plane; and hosts that are not what they should be.
 
 pub(super) mod images;
+mod surroundings;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr};
@@ -51,6 +52,8 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
     tell("hosts have the labels of classifications, and lose them with those");
     strangers(client, &simulator, &environment, &other).await?;
     tell("a token of another InfraEnv, a cloned identity and a wrong clock are named");
+    surroundings::far_hosts(client, &simulator, &environment).await?;
+    tell("hosts that are far from others or cut off say so, and can be used");
     let cluster = HostedCluster::on_agents(NAME, management.address, NAMESPACE);
     create(client, &cluster).await?;
     let guest = wait_until_ready(client, &cluster).await?;
@@ -67,6 +70,8 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
         agent_is(client, host.id(), "added-to-existing-cluster", "Done").await?;
     }
     tell("five approved hosts were installed and are Ready nodes");
+    surroundings::measured(client, hosts[0].id()).await?;
+    tell("a host measured its disk and resolved the names that lead to its cluster");
     scale(client, &cluster, 1).await?;
     nodes_are(client, &guest, 1).await?;
     until("four hosts were free again", async || free(client, 4).await).await?;

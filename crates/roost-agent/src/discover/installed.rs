@@ -47,8 +47,7 @@ pub fn settings(root: &Root, partition: &Path) -> Result<Settings, DiscoverError
         opened.write_all_at(&vec![0; length], 0).and_then(|()| opened.sync_all()).map_err(failed(partition))?;
     }
     let path = root.at(SETTINGS);
-    let text = std::fs::read(&path).map_err(failed(&path))?;
-    let kept: Settings = serde_json::from_slice(&text).map_err(|error| failed(&path)(io::Error::other(error)))?;
+    let kept = Settings::read(&path).map_err(failed(&path))?;
     // The paths in it are those of the host's own tree.
     let own = |path: Option<PathBuf>| path.map(|path| root.at(&path.to_string_lossy()));
     Ok(Settings { certificate_authority: own(kept.certificate_authority), user_data: own(kept.user_data), ..kept })
@@ -57,30 +56,33 @@ pub fn settings(root: &Root, partition: &Path) -> Result<Settings, DiscoverError
 fn take_over(root: &Root, left: &Handover) -> io::Result<()> {
     std::fs::create_dir_all(root.at(DIRECTORY))?;
     if let Some(authority) = &left.authority {
-        keep(root, AUTHORITY, 0o644, authority)?;
+        keep(&root.at(AUTHORITY), 0o644, authority)?;
     }
     if let Some(hostname) = &left.hostname {
-        keep(root, HOSTNAME, 0o644, &format!("{hostname}\n"))?;
+        keep(&root.at(HOSTNAME), 0o644, &format!("{hostname}\n"))?;
     }
-    keep(root, USER_DATA, 0o600, &left.user_data)?;
+    keep(&root.at(USER_DATA), 0o600, &left.user_data)?;
     let settings = Settings {
         url: left.url.clone(),
         infra_env_id: left.infra_env_id.clone(),
         token: left.token.clone(),
         certificate_authority: left.authority.as_ref().map(|_| PathBuf::from(AUTHORITY)),
         user_data: Some(PathBuf::from(USER_DATA)),
+        file: None,
     };
-    keep(root, SETTINGS, 0o600, &serde_json::to_string(&settings)?)
+    keep(&root.at(SETTINGS), 0o600, &serde_json::to_string(&settings)?)
 }
 
 /// Writes a file that is whole or not there.
-fn keep(root: &Root, path: &str, mode: u32, text: &str) -> io::Result<()> {
-    let (path, partial) = (root.at(path), root.at(&format!("{path}.part")));
+pub(super) fn keep(path: &Path, mode: u32, text: &str) -> io::Result<()> {
+    let mut partial = path.as_os_str().to_owned();
+    partial.push(".part");
+    let partial = PathBuf::from(partial);
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&partial)?;
     file.write_all(text.as_bytes())?;
     file.set_permissions(Permissions::from_mode(mode))?;
     file.sync_all()?;
-    std::fs::rename(&partial, &path)?;
+    std::fs::rename(&partial, path)?;
     File::open(path.parent().unwrap_or(Path::new("/")))?.sync_all()
 }
 
@@ -112,6 +114,10 @@ mod tests {
         std::fs::remove_file(first.user_data.unwrap()).unwrap();
         let again = settings(&root, &partition).unwrap();
         assert!(!again.user_data.unwrap().exists(), "nothing comes back");
+        Settings::keep_token(&again.file.unwrap(), "another").unwrap();
+        let renewed = settings(&root, &partition).unwrap();
+        assert_eq!((renewed.url.as_str(), renewed.token.as_str()), ("https://h:1", "another"));
+        assert_eq!(renewed.certificate_authority, again.certificate_authority);
     }
 
     #[test]

@@ -4,13 +4,15 @@ mod disk_writer;
 mod hardware;
 mod install;
 mod installed;
+mod measure;
 mod network;
 mod newcomer;
 mod record;
 mod service;
 mod session;
 
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -40,6 +42,24 @@ pub struct Settings {
     /// What a host that was installed joins its cluster with, while that is to be done.
     #[serde(default)]
     pub user_data: Option<PathBuf>,
+    /// The file that all this stands in, if there is one: what becomes of the token is written there.
+    #[serde(skip)]
+    pub file: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Reads what an image, an installation or a person wrote into a file.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        let settings: Self = serde_json::from_slice(&std::fs::read(path)?)?;
+        Ok(Self { file: Some(path.to_owned()), ..settings })
+    }
+
+    /// Keeps another token in the file. Whatever else stands there stays.
+    fn keep_token(path: &Path, token: &str) -> io::Result<()> {
+        let mut kept: serde_json::Value = serde_json::from_slice(&std::fs::read(path)?)?;
+        kept["token"] = token.into();
+        installed::keep(path, 0o600, &kept.to_string())
+    }
 }
 
 /// Why a host cannot be shown at all. Whatever may pass is tried again instead.

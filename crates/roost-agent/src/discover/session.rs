@@ -6,13 +6,16 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use roost_host::measurement::{DiskOrder, DiskReply, RemoteHost};
 use roost_host::wire::{
     BASE, PostStepAction, ProgressReport, ReachReply, ReachRequest, Registered, Registration, Step, StepReply, Steps,
 };
+use serde::de::DeserializeOwned;
 use serde_json::json;
 
 use super::install::{self, InstallError};
 use super::installed::Handover;
+use super::measure::{self, DiskError};
 use super::newcomer::{Arrival, Newcomer};
 use super::service::{CallError, Service, version};
 use super::{DiscoverError, Settings, hardware};
@@ -44,6 +47,8 @@ pub struct Session<'a> {
     url: String,
     authority: Option<PathBuf>,
     user_data: Option<PathBuf>,
+    /// Where the token is kept, and which one stands there.
+    kept: Option<(PathBuf, String)>,
     newcomer: Option<Newcomer>,
 }
 
@@ -68,6 +73,7 @@ impl<'a> Session<'a> {
             url: settings.url.clone(),
             authority: settings.certificate_authority.clone(),
             user_data: settings.user_data.clone(),
+            kept: settings.file.clone().map(|file| (file, settings.token.clone())),
             newcomer: None,
         })
     }
@@ -94,6 +100,7 @@ impl<'a> Session<'a> {
             let wait = if self.newcomer.is_some() { SHORT_WAIT } else { WAIT };
             let now = jiff::Timestamp::now().as_second();
             let steps: Steps = self.service.call("GET", &format!("{instructions}?timestamp={now}"), None, wait)?;
+            self.keep_token(tell);
             for step in &steps.instructions {
                 if let Some(end) = self.step(&instructions, step, tell)? {
                     return Ok(end);
@@ -110,6 +117,17 @@ impl<'a> Session<'a> {
         let output = match step.step_type.as_str() {
             "inventory" => json!(hardware::inventory(self.root)),
             "api-vip-connectivity-check" => json!(reach(step)),
+            "domain-resolution" => json!(measure::names(&order(step))),
+            "connectivity-check" => match measure::peers(self.root, &order::<Vec<RemoteHost>>(step)) {
+                Ok(reached) => json!(reached),
+                Err(error) => {
+                    self.reply(instructions, step, 1, String::new(), with_causes(&error))?;
+                    return Ok(None);
+                }
+            },
+            "installation-disk-speed-check" => {
+                return self.measure_disk(instructions, step);
+            }
             "install" => {
                 return self.install(step, tell);
             }
@@ -123,6 +141,32 @@ impl<'a> Session<'a> {
             _ => return Ok(None),
         };
         self.reply(instructions, step, 0, output.to_string(), String::new())?;
+        Ok(None)
+    }
+
+    /// A token that was given in exchange is kept: without it, a host that restarts when the first one is over is not heard.
+    fn keep_token(&mut self, tell: &mut dyn FnMut(&str)) {
+        let Some((file, known)) = self.kept.as_mut().filter(|(_, known)| known.as_str() != self.service.token()) else {
+            return;
+        };
+        self.service.token().clone_into(known);
+        match Settings::keep_token(file, known) {
+            Ok(()) => tell("the discovery service gave this host another token, which is kept"),
+            Err(error) => tell(&format!("the new token cannot be kept in {}: {error}", file.display())),
+        }
+    }
+
+    fn measure_disk(&mut self, instructions: &str, step: &Step) -> Result<Option<End>, CallError> {
+        let path = order::<DiskOrder>(step).path;
+        match measure::disk(self.root, &path) {
+            Ok(measured) => self.reply(instructions, step, 0, json!(measured).to_string(), String::new())?,
+            // What may hold data is no worse for that.
+            Err(DiskError::Disk(_)) => {}
+            Err(error) => {
+                let nothing = json!(DiskReply { io_sync_duration: 0, path }).to_string();
+                self.reply(instructions, step, 1, nothing, with_causes(&error))?;
+            }
+        }
         Ok(None)
     }
 
@@ -284,6 +328,11 @@ impl<'a> Session<'a> {
             Err(error) => Err(error),
         }
     }
+}
+
+/// What a step is about; nothing where that cannot be read.
+fn order<T: Default + DeserializeOwned>(step: &Step) -> T {
+    step.args.first().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
 /// The name that a host gets in its cluster.

@@ -5,6 +5,7 @@ use roost_api::agent_install::validation::hardware as id;
 
 use super::{Check, Facts, Finding, IDENTITY_UNIQUE};
 use crate::disk::{DiskProblem, choose};
+use crate::measurement::MOST_DISK_SYNC;
 
 /// What firmware keeps for itself of a machine that has the wanted memory. Upstream's value.
 const MEMORY_TOLERANCE: i64 = 100;
@@ -23,6 +24,7 @@ pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
         findings.push(hostname_unique(facts));
     }
     findings.extend(chosen_disk(facts, inventory));
+    findings.push(disk_speed(facts));
     findings
 }
 
@@ -92,6 +94,28 @@ fn disks(facts: &Facts<'_>, inventory: &Inventory) -> Finding {
         "Host has no disk that a system may be written to ({problem}); add a disk of at least {} GB without data, or name one in installation_disk_id of the Agent, which is then overwritten",
         facts.requirements.disk_gigabytes
     ))
+}
+
+/// A slow disk is shown and used all the same, as upstream does; one that cannot be measured is broken.
+fn disk_speed(facts: &Facts<'_>) -> Finding {
+    let check = Check::hardware(id::INSTALLATION_DISK_SPEED);
+    let wanted = MOST_DISK_SYNC.as_millis();
+    match facts.disk_sync {
+        None => check.informative().wait(
+            "The installation disk has not been measured; that is done once the host is approved, on a disk without data",
+        ),
+        Some((path, Err(why))) => check.fail(format!(
+            "The disk {path} could not be written in a measurement ({why}); replace it, or name another in installation_disk_id of the Agent"
+        )),
+        Some((path, Ok(taken))) if taken > MOST_DISK_SYNC => check.informative().fail(format!(
+            "A write to {path} takes {} ms to be safe (99th percentile), and at most {wanted} ms are wanted; use a faster disk, or leave it so: pods that write much will be slow",
+            taken.as_millis()
+        )),
+        Some((path, Ok(taken))) => check.pass(format!(
+            "A write to {path} takes {} ms to be safe (99th percentile), and at most {wanted} ms are wanted",
+            taken.as_millis()
+        )),
+    }
 }
 
 fn hostname(facts: &Facts<'_>) -> Finding {

@@ -16,7 +16,7 @@ pub(super) fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings = vec![connected(facts), media(facts), route(facts), clock(facts), time_servers(facts)];
     if facts.is_bound {
         findings.push(reach(facts));
-        for check in [id::MACHINE_CIDR_DEFINED, id::BELONGS_TO_MACHINE_CIDR, id::BELONGS_TO_MAJORITY_GROUP] {
+        for check in [id::MACHINE_CIDR_DEFINED, id::BELONGS_TO_MACHINE_CIDR] {
             findings.push(Check::network(check).pass("Not needed by a worker of a hosted cluster, wherever it is"));
         }
     }
@@ -127,7 +127,7 @@ const MAX_SUBNETS: usize = 256;
 
 impl Finding {
     /// The same, but the host can be used all the same.
-    fn gateless(mut self) -> Self {
+    pub(super) fn gateless(mut self) -> Self {
         self.is_gate = false;
         self
     }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use roost_api::agent_install::names::{annotation as names, finalizer, label};
 use roost_api::agent_install::{HostStage, HostState};
 use roost_host::disk::choose;
-use roost_host::validation::{Requirements, waivers};
+use roost_host::validation::{Requirements, checks};
 use roost_host::wire::InstallRequest;
 use roost_runtime::{PlaneId, Runtime};
 use serde_json::{Value, json};
@@ -23,6 +23,7 @@ use crate::agent_classification;
 use crate::agent_machine::joined_machine;
 use crate::condition;
 use crate::context::{Context, Next, ReconcileError};
+use crate::discovery::measuring;
 use crate::hosts::{FAILURES, Host};
 use crate::machine::{self, NODE_NAME};
 use crate::object::{Kind, Objects, Reference, annotation, has_finalizer, is_deleting};
@@ -30,6 +31,12 @@ use crate::queue::{Controller, Key};
 
 /// How soon a host that is being installed is looked at again, for its patience.
 const LOOK_AGAIN: Duration = Duration::from_mins(1);
+
+/// On a NodePool: checks that its hosts have to pass although they could be used without, by name.
+const REQUIRED_VALIDATIONS: &str = "roost.dev/required-host-validations";
+
+/// Checks by name, each with who said so.
+type Named = BTreeMap<String, String>;
 
 /// The state that an Agent is in.
 pub(crate) fn state_of(agent: &Value) -> HostState {
@@ -134,15 +141,19 @@ pub(crate) async fn reconcile<R: Runtime>(
     let connected_for = discovery.presence.connected_for(&place);
     let twin = discovery.presence.twin(&place);
     let hostname_twin = Host::of(&agent).and_then(|host| context.hosts.hostname_twin(&host));
-    let waived = waived(context, &agent).await?;
+    let (waived, required) = expectations(context, &agent).await?;
+    let names = measuring::needed_names(objects, &agent).await?;
     let observed = Observed {
         agent: &agent,
         is_connected: connected_for.is_some(),
         clock_ahead: discovery.presence.clock_ahead(&place),
         twin: twin.as_deref(),
         hostname_twin: hostname_twin.as_deref(),
+        has_peers: !context.hosts.peers(&place).is_empty(),
+        names: &names,
         machine: machine.as_ref(),
         waived: &waived,
+        required: &required,
         now,
     };
     let wanted = status(&observed);
@@ -173,16 +184,13 @@ async fn machine_of(objects: &Objects, agent: &Value) -> Result<Option<Value>, R
     Ok(joined_machine(objects, namespace, pool, name).await?)
 }
 
-/// The checks that do not matter for a host, and who said so.
-async fn waived<R: Runtime>(
-    context: &Arc<Context<R>>,
-    agent: &Value,
-) -> Result<BTreeMap<String, String>, ReconcileError> {
+/// The checks that do not matter for a host, and those that matter more than elsewhere.
+async fn expectations<R: Runtime>(context: &Arc<Context<R>>, agent: &Value) -> Result<(Named, Named), ReconcileError> {
     let objects = &context.objects;
     let namespace = agent["metadata"]["namespace"].as_str().unwrap_or_default();
-    let mut all = BTreeMap::new();
+    let (mut all, mut required) = (Named::new(), Named::new());
     let mut add = |object: &Value, who: String| {
-        for id in waivers(annotation(object, names::IGNORED_HOST_VALIDATIONS)) {
+        for id in checks(annotation(object, names::IGNORED_HOST_VALIDATIONS)) {
             all.insert(id, who.clone());
         }
     };
@@ -194,13 +202,15 @@ async fn waived<R: Runtime>(
     if let Some((space, pool)) = machine::pool_of(agent)
         && let Some(found) = objects.find(Kind::NodePool, space, pool).await?
     {
-        add(&found, format!("the NodePool {space}/{pool}"));
+        let who = format!("the NodePool {space}/{pool}");
+        required.extend(checks(annotation(&found, REQUIRED_VALIDATIONS)).into_iter().map(|id| (id, who.clone())));
+        add(&found, who);
     }
     add(agent, "the Agent itself".to_owned());
     for id in context.discovery.waived() {
         all.entry(id).or_insert_with(|| "the ConfigMap of the AgentServiceConfig".to_owned());
     }
-    Ok(all)
+    Ok((all, required))
 }
 
 /// What follows when a host became a node.

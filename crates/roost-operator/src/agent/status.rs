@@ -6,12 +6,12 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use roost_api::agent_install::{HostKind, HostRole, HostStage, HostState, Inventory, TimeSourceState};
 use roost_host::state::{self, percentage, stage_in_cluster};
-use roost_host::validation::{Facts, Report as Checks, Requirements};
+use roost_host::validation::{Facts, NeededName, Report as Checks, Requirements, Surroundings};
 use serde_json::{Value, json};
 
 use super::{chosen_disk, conditions, hostname, installation_disk, state_of};
 use crate::condition;
-use crate::discovery::Report;
+use crate::discovery::{Report, measuring};
 
 /// What a pass over an Agent knows.
 pub(super) struct Observed<'a> {
@@ -20,9 +20,13 @@ pub(super) struct Observed<'a> {
     pub(super) clock_ahead: Option<SignedDuration>,
     pub(super) twin: Option<&'a str>,
     pub(super) hostname_twin: Option<&'a str>,
+    /// Whether there are hosts that it can be told to reach.
+    pub(super) has_peers: bool,
+    pub(super) names: &'a [NeededName],
     /// The Machine that the host became.
     pub(super) machine: Option<&'a Value>,
     pub(super) waived: &'a BTreeMap<String, String>,
+    pub(super) required: &'a BTreeMap<String, String>,
     pub(super) now: Timestamp,
 }
 
@@ -59,9 +63,12 @@ pub(super) fn status(observed: &Observed<'_>) -> Value {
     if let Some(stage) = stage_by_machine(&status, observed.machine) {
         set_stage(&mut status, &stage, "", now);
     }
+    let report = Report::of(agent);
+    if let Some(inventory) = status.get_mut("inventory") {
+        measuring::set_disk_speed(inventory, &report);
+    }
     let inventory: Option<Inventory> = serde_json::from_value(status["inventory"].clone()).ok();
     let is_bound = !before.is_unbound();
-    let report = Report::of(agent);
     let name = hostname(agent);
     let checks = Checks::of(&facts(observed, inventory.as_ref(), &report, &name, is_bound && is_wanted));
     let (problems, lacks) = (checks.problems(), checks.lacks());
@@ -168,9 +175,22 @@ fn facts<'a>(
         identity_twin: observed.twin,
         reach: report.is_reached.map(|is_reached| (is_reached, report.reach_error.as_str())),
         tells_reach: report.is_own_agent(),
+        surroundings: match &report.reachability {
+            _ if !observed.has_peers => Surroundings::Alone,
+            None => Surroundings::Unmeasured,
+            Some(known) => Surroundings::Measured(known),
+        },
+        names: observed.names,
+        disk_sync: measuring::disk_sync(agent, report).map(|known| {
+            let is_known = known.error.is_empty();
+            let taken =
+                if is_known { Ok(Duration::from_millis(known.milliseconds)) } else { Err(known.error.as_str()) };
+            (known.path.as_str(), taken)
+        }),
         chosen_disk: chosen_disk(agent),
         requirements: Requirements::WORKER,
         waived: observed.waived,
+        required: observed.required,
     }
 }
 
@@ -201,11 +221,16 @@ mod tests {
             clock_ahead: Some(SignedDuration::ZERO),
             twin: None,
             hostname_twin: None,
+            has_peers: false,
+            names: &[],
             machine: None,
             waived,
+            required: &NOTHING,
             now: "2026-01-01T00:00:00Z".parse().unwrap(),
         }
     }
+
+    static NOTHING: BTreeMap<String, String> = BTreeMap::new();
 
     fn state(status: &Value) -> &str {
         status["debugInfo"]["state"].as_str().unwrap_or_default()

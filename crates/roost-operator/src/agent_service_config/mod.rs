@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use roost_api::agent_install::AGENT_SERVICE_CONFIG_NAME;
 use roost_api::agent_install::condition::agent_service_config::{DEPLOYMENTS_HEALTHY, RECONCILE_COMPLETED, reason};
 use roost_api::agent_install::names::annotation as names;
-use roost_host::validation::waivers;
+use roost_host::validation::checks;
 use roost_runtime::Runtime;
 use serde_json::json;
 
@@ -50,7 +50,7 @@ pub(crate) async fn reconcile<R: Runtime>(
         format!("the ConfigMap {map} that an annotation names is not in the namespace {NAMESPACE}; make it there")
     });
     let disabled = settings.as_ref().and_then(|settings| settings["data"][DISABLED_VALIDATIONS].as_str());
-    context.discovery.configure(waivers(disabled.unwrap_or_default()), images::configured(&config));
+    context.discovery.configure(checks(disabled.unwrap_or_default()), images::configured(&config));
     let mut status = if config["status"].is_object() { config["status"].clone() } else { json!({}) };
     let conditions = conditions(problem.as_deref());
     status["conditions"] = condition::merge_plain(&config["status"]["conditions"], Timestamp::now(), &conditions);

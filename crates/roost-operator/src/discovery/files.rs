@@ -132,24 +132,29 @@ pub(super) fn environment(id: &str, environment: &Value) -> Document {
 }
 
 /// The pool's configuration that an Agent is bound to.
-async fn user_data(objects: &Objects, agent: &Value) -> Result<Option<Value>, Refusal> {
+pub(super) async fn user_data(objects: &Objects, agent: &Value) -> Result<Option<Value>, ObjectError> {
     let reference = &agent["spec"]["ignitionEndpointTokenReference"];
     let (Some(name), Some(namespace)) = (reference["name"].as_str(), reference["namespace"].as_str()) else {
         return Ok(None);
     };
     let Some(name) = name.strip_prefix(crate::agent_pool::TOKEN_PREFIX) else { return Ok(None) };
-    let found = objects.find(Kind::Secret, namespace, name).await.map_err(|error| unavailable(&error))?;
+    let found = objects.find(Kind::Secret, namespace, name).await?;
     let value = found.and_then(|found| STANDARD.decode(found["data"]["value"].as_str()?).ok());
     Ok(value.and_then(|value| serde_json::from_slice(&value).ok()))
+}
+
+/// Where a configuration is fetched from.
+pub(super) fn source(pointer: &Value) -> &str {
+    pointer["ignition"]["config"]["merge"][0]["source"].as_str().unwrap_or_default()
 }
 
 /// Where a host tries whether it will reach its configuration: the door, not the configuration, which would make it a
 /// machine.
 pub(super) async fn reach(objects: &Objects, agent: &Value) -> Result<Option<ReachRequest>, Refusal> {
-    let Some(pointer) = user_data(objects, agent).await? else { return Ok(None) };
+    let pointer = user_data(objects, agent).await.map_err(|error| unavailable(&error))?;
+    let Some(pointer) = pointer else { return Ok(None) };
     let ignition = &pointer["ignition"];
-    let source = ignition["config"]["merge"][0]["source"].as_str().unwrap_or_default();
-    let Some(base) = source.strip_suffix("/ignition") else { return Ok(None) };
+    let Some(base) = source(&pointer).strip_suffix("/ignition") else { return Ok(None) };
     let authority = &ignition["security"]["tls"]["certificateAuthorities"][0]["source"];
     let authority = authority.as_str().and_then(|source| source.rsplit_once(',')).map_or("", |(_, text)| text);
     Ok(Some(ReachRequest { url: format!("{base}/healthz"), ca_certificate: authority.to_owned() }))
@@ -161,7 +166,7 @@ pub(super) async fn host_ignition(objects: &Objects, agent: &Value) -> Result<Do
     if !state.is_installing() && state != HostState::Known {
         return Err(Refusal::Conflict(format!("a host in the state {state} has no configuration")));
     }
-    let pointer = user_data(objects, agent).await?;
+    let pointer = user_data(objects, agent).await.map_err(|error| unavailable(&error))?;
     let mut pointer =
         pointer.ok_or_else(|| Refusal::Unavailable("the node pool has no configuration yet".to_owned()))?;
     if let Some(headers) = pointer["ignition"]["config"]["merge"][0]["httpHeaders"].as_array_mut() {

@@ -4,6 +4,7 @@ mod environments;
 pub(crate) mod files;
 pub(crate) mod keys;
 mod listener;
+pub(crate) mod measuring;
 mod membership;
 mod presence;
 mod registry;

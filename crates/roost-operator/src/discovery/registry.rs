@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use roost_api::agent_install::names::{annotation as names, label};
 use roost_api::agent_install::{HostStage, HostState};
 use roost_discovery::{Ask, Caller, Claims, Document, FileQuery, Refusal, Registry, TokenProblem};
+use roost_host::measurement::{ConnectivityReply, NamesReply, Reachability};
 use roost_host::step::{self, Material};
 use roost_host::wire::{
     DiskImage, MEDIA_DISCONNECTED, PostStepAction, ProgressReport, ReachReply, Registered, Registration, RunnerCommand,
@@ -17,7 +18,7 @@ use roost_pki::Secret;
 use serde_json::{Value, json};
 
 use super::presence::Call;
-use super::{Discovery, Place, REPORT, Report, TOKEN_LIFE, TOKEN_ROTATION, files, membership};
+use super::{Discovery, Place, REPORT, Report, TOKEN_LIFE, TOKEN_ROTATION, files, measuring, membership};
 use crate::agent;
 use crate::condition;
 use crate::context::words;
@@ -135,6 +136,27 @@ impl Registry for Discovery {
                 self.annotate(&caller, |report| {
                     report.is_reached = Some(reach.is_success);
                     report.reach_error = if reach.is_success { String::new() } else { error.clone() };
+                })
+                .await
+            }
+            "domain-resolution" if reply.exit_code == 0 => {
+                let names: NamesReply = parse(&reply.output)?;
+                let agent = self.agent(&caller).await?;
+                let needed =
+                    measuring::needed_names(&self.objects, &agent).await.map_err(|error| unavailable(&error))?;
+                let resolved = measuring::resolved(&needed, &names);
+                self.annotate(&caller, |report| report.names.clone_from(&resolved)).await
+            }
+            "installation-disk-speed-check" => match measuring::disk_reply(&reply) {
+                Some(measured) => self.annotate(&caller, |report| report.disk_sync = Some(measured.clone())).await,
+                None => Ok(()),
+            },
+            "connectivity-check" if reply.exit_code == 0 => {
+                let reached = Reachability::of(&parse::<ConnectivityReply>(&reply.output)?);
+                self.annotate(&caller, |report| {
+                    if !report.reachability.as_ref().is_some_and(|known| reached.is_like(known)) {
+                        report.reachability = Some(reached.clone());
+                    }
                 })
                 .await
             }
@@ -406,6 +428,7 @@ impl Discovery {
         self.change(caller, move |agent| {
             let mut status = agent["status"].clone();
             let before = &agent["status"]["inventory"];
+            measuring::set_disk_speed(&mut wanted, &Report::of(agent));
             wanted["reportTime"] = before["reportTime"].clone();
             if *before != wanted {
                 wanted["reportTime"] = json!(condition::time(Timestamp::now()));
@@ -471,19 +494,23 @@ impl Discovery {
     async fn material(&self, caller: &Caller, agent: &Value, now: Timestamp) -> Result<Material, Refusal> {
         let progress = &agent["status"]["progress"]["currentStage"];
         let state = agent::state_of(agent);
-        let (mut reach, mut install) = (None, None);
+        let report = Report::of(agent);
+        let (mut reach, mut install, mut names) = (None, None, Vec::new());
         if agent["spec"]["clusterDeploymentName"]["name"].is_string() {
-            if Report::of(agent).is_own_agent() {
+            let needed = measuring::needed_names(&self.objects, agent).await.map_err(|error| unavailable(&error))?;
+            names = measuring::unresolved(&needed);
+            if report.is_own_agent() {
                 reach = files::reach(&self.objects, agent).await?;
             }
             if state == HostState::Installing {
                 let mut request = agent::install_request(agent, &caller.infra_env);
-                if Report::of(agent).is_own_agent() {
+                if report.is_own_agent() {
                     request.disk_image = self.disk_image(&caller.infra_env).await?;
                 }
                 install = Some(request);
             }
         }
+        let text = |field: &str| agent["metadata"][field].as_str().unwrap_or_default().to_owned();
         let time_sources = match self.environments.find(&caller.infra_env) {
             Some((namespace, name)) if matches!(state, HostState::DiscoveringUnbound | HostState::Discovering) => {
                 let found = self.objects.find(Kind::InfraEnv, &namespace, &name).await;
@@ -497,6 +524,9 @@ impl Discovery {
             time_sources,
             reach,
             install,
+            names,
+            disk: measuring::disk_to_measure(agent, &report),
+            peers: self.hosts.peers(&(text("namespace"), text("name"))),
             stage: progress.as_str().map(HostStage::from),
         })
     }

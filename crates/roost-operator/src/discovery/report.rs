@@ -1,5 +1,8 @@
 //! What a host said that its Agent's status has no field for: a small document in an annotation.
 
+use std::collections::BTreeMap;
+
+use roost_host::measurement::Reachability;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -33,6 +36,28 @@ pub(crate) struct Report {
     /// The version of its trusted platform module.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) tpm: String,
+    /// What the names resolve to that lead to its cluster.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) names: BTreeMap<String, Vec<String>>,
+    /// How fast its disk is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) disk_sync: Option<DiskSync>,
+    /// How it reaches other hosts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) reachability: Option<Reachability>,
+}
+
+/// What came of the measurement of a disk.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub(crate) struct DiskSync {
+    /// What was measured.
+    pub(crate) path: String,
+    /// How long a write took to be safe.
+    pub(crate) milliseconds: u64,
+    /// Why that is not known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) error: String,
 }
 
 impl Report {

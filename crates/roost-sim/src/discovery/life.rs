@@ -6,16 +6,18 @@ use std::time::Duration;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::{Method, StatusCode};
+use roost_host::measurement::RemoteHost;
 use roost_host::wire::{
     BASE, OWN_AGENT, PostStepAction, ReachReply, ReachRequest, Registered, Registration, Step, StepReply, Steps,
     TimeReply, TimeSource,
 };
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::install::{self, Outcome};
 use super::service::{CallError, Service};
-use super::{HostProgress, HostSpec, hardware};
+use super::{HostProgress, HostSpec, hardware, measure};
 use crate::client::words;
 use crate::clock::Clock;
 use crate::network::Network;
@@ -133,6 +135,9 @@ impl Life {
                 }],
             }),
             "api-vip-connectivity-check" => json!(self.reach(step).await),
+            "connectivity-check" => json!(measure::peers(&self.spec.faults, &order::<Vec<RemoteHost>>(step))),
+            "domain-resolution" => json!(measure::names(&self.spec.faults, &order(step))),
+            "installation-disk-speed-check" => json!(measure::disk(&self.spec.faults, order(step))),
             "install" => return self.install(service).await,
             "reboot-for-reclaim" => {
                 reply(service, instructions, step, &Value::Null).await?;
@@ -191,6 +196,11 @@ impl Life {
         let answer = service.send(Method::GET, "/healthz", None, Duration::ZERO).await;
         answer.map(drop).map_err(|error| error.to_string())
     }
+}
+
+/// What a step is about; nothing where that cannot be read.
+fn order<T: Default + DeserializeOwned>(step: &Step) -> T {
+    step.args.first().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
 }
 
 async fn reply(service: &mut Service, instructions: &str, step: &Step, output: &Value) -> Result<(), CallError> {

@@ -4,6 +4,7 @@
 mod hardware;
 mod install;
 mod life;
+mod measure;
 mod service;
 
 use std::net::IpAddr;
@@ -65,6 +66,16 @@ pub struct HostFaults {
     pub fails_at: Option<HostStage>,
     /// How far its clock is from the true time.
     pub clock_offset: SignedDuration,
+    /// It reaches no other host.
+    pub is_cut_off: bool,
+    /// How long its packets to other hosts take there and back.
+    pub round_trip: Duration,
+    /// How many of a hundred of those are lost.
+    pub lost_percent: u8,
+    /// How long a write to its disk takes to be safe.
+    pub disk_sync: Duration,
+    /// It resolves no name.
+    pub resolves_nothing: bool,
 }
 
 /// How a host is.
