@@ -8,7 +8,7 @@ use serde_json::json;
 pub(crate) static RULES: Rules = Rules {
     group: "apiextensions.k8s.io",
     kind: "CustomResourceDefinition",
-    name: NameRule::Subdomain,
+    name: NameRule::PluralAndGroup,
     defaults: roost_schema::default_definition,
     prepare_create: |definition| {
         definition["status"] = json!({

@@ -43,6 +43,18 @@ pub fn validate(text: &str, known: &[&str], path: &Path<'_>, errors: &mut Errors
     }
 }
 
+/// Checks an address in a newer field, where it must be in canonical form.
+pub fn validate_canonical(text: &str, path: &Path<'_>, errors: &mut Errors) {
+    let before = errors.len();
+    validate(text, &[], path, errors);
+    if errors.len() == before
+        && let Some(address) = parse_leniently(text)
+        && address.to_string() != text
+    {
+        errors.push(Error::invalid(path, text, format!("must be in canonical form (\"{address}\")")));
+    }
+}
+
 /// What should be known about an address that is valid.
 pub fn warn(text: &str, path: &Path<'_>, warnings: &mut Vec<String>) {
     let Some(lenient) = parse_leniently(text) else { return };

@@ -285,7 +285,14 @@ pub fn same(one: &Value, other: &Value) -> bool {
 /// Reports a field that changed although it may not.
 pub fn immutable(new: &Spot<'_>, old: &Value, errors: &mut Errors) {
     if !same(new.value, old) {
-        new.invalid(IMMUTABLE, errors);
+        // What is not there is shown as Go's zero.
+        let shown = match (new.value, old) {
+            (Value::Null, Value::String(_)) => "".into(),
+            (Value::Null, Value::Number(_)) => 0.into(),
+            (Value::Null, Value::Bool(_)) => false.into(),
+            (value, _) => value.clone(),
+        };
+        errors.push(Error::invalid(&new.path, shown, IMMUTABLE));
     }
 }
 

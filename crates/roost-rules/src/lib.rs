@@ -24,8 +24,8 @@ mod storage;
 pub mod workloads;
 
 use roost_object::Value;
-use roost_object::field::{Error, Errors, Path};
-use roost_object::metadata;
+use roost_object::field::{Error, Errors, Path, quote};
+use roost_object::{metadata, names};
 
 /// All that distinguishes one built-in kind from another when it is written.
 ///
@@ -79,16 +79,43 @@ pub enum NameRule {
     Label1035,
     /// Anything that can be one segment of a path: the RBAC kinds.
     PathSegment,
+    /// A definition's own plural and group, which make a DNS subdomain.
+    PluralAndGroup,
+    /// An API service's own version and group.
+    VersionAndGroup,
+    /// An address in its canonical form.
+    Address,
 }
 
 impl NameRule {
     /// Checks a name, or with `prefix` the beginning of a name that will be generated. No sentences mean it is fine.
-    pub fn check(self, name: &str, prefix: bool) -> Vec<String> {
+    pub fn check(self, object: &Value, name: &str, prefix: bool) -> Vec<String> {
+        let spec = |pointer: &str| object["spec"].pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        let wanted = |first: &str| format!("{}.{}", spec(first), spec("/group"));
         match self {
             NameRule::Subdomain => metadata::name_is_subdomain(name, prefix),
             NameRule::Label => metadata::name_is_label(name, prefix),
             NameRule::Label1035 => metadata::name_is_label1035(name, prefix),
             NameRule::PathSegment => metadata::name_is_path_segment(name, prefix),
+            NameRule::PluralAndGroup => {
+                let mut problems = metadata::name_is_subdomain(name, prefix);
+                if name != wanted("/names/plural") {
+                    problems.push("must be spec.names.plural+\".\"+spec.group".to_owned());
+                }
+                problems
+            }
+            NameRule::VersionAndGroup => {
+                let (problems, wanted) = (names::is_path_segment(name), wanted("/version"));
+                if !problems.is_empty() || name == wanted {
+                    return problems;
+                }
+                vec![format!("must be `spec.version+\".\"+spec.group`: {}", quote(&wanted))]
+            }
+            NameRule::Address => {
+                let mut errors = Errors::new();
+                address::validate_canonical(name, &Path::new("metadata.name"), &mut errors);
+                errors.into_iter().map(|error| error.detail).collect()
+            }
         }
     }
 }

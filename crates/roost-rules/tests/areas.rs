@@ -106,7 +106,7 @@ fn create(body: &Value) -> Outcome {
         object["metadata"]["generation"] = 1.into();
     }
     let mut outcome = Outcome::default();
-    let check = |name: &str, prefix: bool| rules.name.check(name, prefix);
+    let check = |name: &str, prefix: bool| rules.name.check(&object, name, prefix);
     // Reviews are answered and not stored, so they need no names.
     if !kind.is_review {
         let path = Path::new("metadata");

@@ -41,7 +41,7 @@ fn create(body: &Value) -> Outcome {
     }
     (rules.prepare_create)(&mut object);
     let (mut errors, mut warnings) = (Errors::new(), Vec::new());
-    let check = |name: &str, prefix: bool| rules.name.check(name, prefix);
+    let check = |name: &str, prefix: bool| rules.name.check(&object, name, prefix);
     metadata::validate(&object["metadata"], namespaced, check, &Path::new("metadata"), &mut errors);
     validate_finalizers(&object["metadata"], &mut errors);
     (rules.validate)(&object, &mut errors);

@@ -6,7 +6,6 @@ pub mod cel;
 pub mod columns;
 mod definition;
 mod duration;
-mod names;
 mod pattern;
 mod rules;
 mod structural;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use roost_admission::policy::{check_conditions, check_device_selectors, check_mutating, check_validating};
 use roost_object::Value;
-use roost_object::field::{Error, Errors, Path};
+use roost_object::field::{Error, Errors, Kind, Path};
 use roost_rules::Rules;
 
 const GROUP: &str = "admissionregistration.k8s.io";
@@ -68,14 +68,8 @@ fn device_rules() -> &'static [Rules; 3] {
     static ROWS: LazyLock<[Rules; 3]> = LazyLock::new(|| {
         let row = |kind: &str, validate: fn(&Value, &mut Errors)| Rules { validate, ..*roost_rules::of(DEVICES, kind) };
         let class = Rules {
-            validate_update: |new, old, errors| {
-                (roost_rules::of(DEVICES, "DeviceClass").validate_update)(new, old, errors);
-                class_errors(new, errors);
-            },
-            ..row("DeviceClass", |class, errors| {
-                (roost_rules::of(DEVICES, "DeviceClass").validate)(class, errors);
-                class_errors(class, errors);
-            })
+            validate_update: |new, old, errors| class_errors(new, Some(old), errors),
+            ..row("DeviceClass", |class, errors| class_errors(class, None, errors))
         };
         [
             class,
@@ -93,11 +87,15 @@ fn device_rules() -> &'static [Rules; 3] {
     &ROWS
 }
 
-fn class_errors(class: &Value, errors: &mut Errors) {
+fn class_errors(new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let mut found = Errors::new();
-    check_device_selectors(&class["spec"]["selectors"], &Path::new("spec.selectors"), &mut found);
+    plain_errors(DEVICES, "DeviceClass", new, old, &mut found);
+    check_device_selectors(&new["spec"]["selectors"], &Path::new("spec.selectors"), &mut found);
+    found.sort_by_key(|error| match error.field.strip_prefix("spec.selectors") {
+        Some(rest) => (0, index_of(rest)),
+        None => (1, 0),
+    });
     errors.extend(found);
-    errors.sort_by_key(|error| !error.field.starts_with("spec.selectors"));
 }
 
 fn claim_errors(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
@@ -114,8 +112,8 @@ fn claim_errors(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// What the kind's own rules find.
-fn plain_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {
-    let rules = roost_rules::of(GROUP, kind);
+fn plain_errors(group: &str, kind: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let rules = roost_rules::of(group, kind);
     match old {
         None => (rules.validate)(new, errors),
         Some(old) => (rules.validate_update)(new, old, errors),
@@ -124,7 +122,7 @@ fn plain_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Error
 
 fn policy_errors(kind: &str, check: fn(&Value, &mut Errors), new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let mut found = Errors::new();
-    plain_errors(kind, new, old, &mut found);
+    plain_errors(GROUP, kind, new, old, &mut found);
     let (spec, path) = (&new["spec"], Path::new("spec"));
     let untouched =
         old.is_some_and(|old| ["paramKind", "matchConditions"].iter().all(|field| spec[*field] == old["spec"][*field]));
@@ -133,8 +131,15 @@ fn policy_errors(kind: &str, check: fn(&Value, &mut Errors), new: &Value, old: O
     }
     check(new, &mut found);
     let place = |error: &Error| {
-        let field = ORDER.iter().position(|prefix| error.field.starts_with(prefix)).unwrap_or(ORDER.len());
-        (field, index_of(&error.field), turn_of(&error.field))
+        let below = |prefix: &&str| error.field.strip_prefix(prefix);
+        let (field, rest) = ORDER
+            .iter()
+            .enumerate()
+            .find_map(|(place, prefix)| Some((place, below(prefix)?)))
+            .unwrap_or((ORDER.len(), ""));
+        // Lists of these fields are walked once; what is deeper below has been walked in its own order.
+        let element = if rest.starts_with('[') { index_of(rest) } else { 0 };
+        (field, element, turn_of(error))
     };
     found.sort_by_key(place);
     errors.extend(found);
@@ -142,7 +147,7 @@ fn policy_errors(kind: &str, check: fn(&Value, &mut Errors), new: &Value, old: O
 
 fn webhook_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let mut found = Errors::new();
-    plain_errors(kind, new, old, &mut found);
+    plain_errors(GROUP, kind, new, old, &mut found);
     let path = Path::new("webhooks");
     for (index, webhook) in new["webhooks"].as_array().into_iter().flatten().enumerate() {
         let before = old.map(|old| &old["webhooks"][index]["matchConditions"]);
@@ -151,18 +156,26 @@ fn webhook_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Err
         }
     }
     found.sort_by_key(|error| {
-        let condition = error.field.split_once(".matchConditions").map(|(_, rest)| index_of(rest));
-        (index_of(&error.field), condition, turn_of(&error.field))
+        let rest = error.field.split_once("].").map_or("", |(_, rest)| rest);
+        let (field, condition) = match rest.strip_prefix("matchConditions") {
+            Some(condition) => (1, index_of(condition)),
+            None if rest.starts_with("admissionReviewVersions") => (2, 0),
+            None if error.kind == Kind::Duplicate => (3, 0),
+            None => (0, 0),
+        };
+        (index_of(&error.field), field, condition, turn_of(error))
     });
     errors.extend(found);
 }
 
-/// When a field of a condition or validation has its turn: expressions come before what is said about them.
-fn turn_of(field: &str) -> usize {
-    if !field.contains("matchConditions[") && !field.contains("validations[") {
-        return 0;
-    }
-    match field.rsplit('.').next() {
+/// When a complaint about a condition, validation or annotation has its turn: expressions come before what is said about
+/// them, and names that repeat others come last.
+fn turn_of(error: &Error) -> usize {
+    let has = |list: &str| error.field.contains(list);
+    match error.field.rsplit('.').next() {
+        _ if error.kind == Kind::Duplicate => 3,
+        Some("valueExpression") if has("auditAnnotations[") => 1,
+        _ if !has("matchConditions[") && !has("validations[") => 0,
         Some("expression") => 0,
         Some("messageExpression") => 1,
         _ => 2,

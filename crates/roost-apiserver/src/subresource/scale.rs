@@ -171,9 +171,8 @@ fn rescale(
 /// What stock checks of the scale of a built-in kind.
 fn check(scale: &Value, target: &Target<'_>, live: &Value) -> Result<(), Status> {
     let mut errors = Errors::new();
-    let rule = roost_rules::NameRule::Subdomain;
     let path = Path::new("metadata");
-    metadata::validate(&scale["metadata"], true, |name, prefix| rule.check(name, prefix), &path, &mut errors);
+    metadata::validate(&scale["metadata"], true, metadata::name_is_subdomain, &path, &mut errors);
     if let Some(replicas) = scale["spec"].get("replicas").and_then(Value::as_i64).filter(|replicas| *replicas < 0) {
         errors.push(Error::invalid(&Path::new("spec.replicas"), replicas, "must be greater than or equal to 0"));
     }

@@ -96,6 +96,11 @@ fn looks(resource: &Resource) -> &'static [Look] {
     LOOKS.iter().find(|(_, kinds)| has(kinds)).map_or(&[Update], |(looks, _)| looks)
 }
 
+/// Whether the kind's own rules leave metadata to what is done for all kinds, which comes after them.
+pub(super) fn leaves_metadata(resource: &Resource) -> bool {
+    looks(resource).is_empty()
+}
+
 /// Whether the kind checks what its finalizers are called.
 pub(super) fn names_finalizers(resource: &Resource) -> bool {
     looks(resource).iter().any(|look| matches!(look, Update | Whole))
@@ -104,24 +109,25 @@ pub(super) fn names_finalizers(resource: &Resource) -> bool {
 /// Checks the metadata of an update as often as the kind does, beyond what is done for all kinds.
 pub(super) fn validate_update(
     resource: &Resource,
+    rule: NameRule,
     subresource: &str,
-    meta: &Value,
-    old_meta: &Value,
+    (new, old): (&Value, &Value),
     errors: &mut Errors,
 ) {
     let path = Path::new("metadata");
+    let (meta, old_meta) = (&new["metadata"], &old["metadata"]);
     // A subresource is an update of its own that looks once.
     let looks = match (subresource, looks(resource)) {
         ("" | "status", own) if subresource.is_empty() || own.is_empty() => own,
         (_, own) if own.iter().any(|look| matches!(look, Update | Whole)) => &[Update][..],
         _ => &[PlainUpdate][..],
     };
-    let rule = NameRule::PathSegment;
     for look in looks {
         match look {
             Update | PlainUpdate => metadata::validate_update(meta, old_meta, &path, errors),
             Whole | PlainWhole => {
-                metadata::validate(meta, resource.namespaced, |name, prefix| rule.check(name, prefix), &path, errors);
+                let check = |name: &str, prefix| rule.check(new, name, prefix);
+                metadata::validate(meta, resource.namespaced, check, &path, errors);
             }
         }
         if matches!(look, Update | Whole) {

@@ -4,7 +4,7 @@ use roost_object::field::{Error, Errors, Path};
 use roost_object::{Map, Status, Value, metadata};
 use roost_rules::access_control::certificate::{self, Part};
 use roost_rules::core::namespace;
-use roost_rules::{Generation, NameRule, Rules, pod};
+use roost_rules::{Generation, Rules, pod};
 
 use super::{Target, metadata_checks, metadata_mut, metadata_text};
 use crate::clock;
@@ -178,13 +178,13 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
     let meta = object.get("metadata").unwrap_or(&Value::Null);
     match &resource.origin {
         Origin::BuiltIn(_, rules) => {
-            metadata::validate(
-                meta,
-                resource.namespaced,
-                |name, prefix| rules.name.check(name, prefix),
-                &path,
-                &mut errors,
-            );
+            let own_rules_first = metadata_checks::leaves_metadata(resource);
+            if own_rules_first {
+                (rules.validate)(object, &mut errors);
+                refuse(resource, object, &errors)?;
+            }
+            let check = |name: &str, prefix| rules.name.check(object, name, prefix);
+            metadata::validate(meta, resource.namespaced, check, &path, &mut errors);
             if metadata_checks::names_finalizers(resource) {
                 roost_rules::validate_finalizers(meta, &mut errors);
             }
@@ -194,14 +194,15 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
                 let request = object["spec"]["request"].clone();
                 errors.push(Error::invalid(&Path::new("spec.request"), request, problem));
             }
-            (rules.validate)(object, &mut errors);
+            if !own_rules_first {
+                (rules.validate)(object, &mut errors);
+            }
             refuse(resource, object, &errors)?;
             warn(target, rules, object);
             Ok(())
         }
         Origin::Custom(custom) => {
-            let rule = NameRule::Subdomain;
-            metadata::validate(meta, resource.namespaced, |name, prefix| rule.check(name, prefix), &path, &mut errors);
+            metadata::validate(meta, resource.namespaced, metadata::name_is_subdomain, &path, &mut errors);
             let outcome = custom.version().validate_create(object, errors);
             target.call.warnings.extend(outcome.warnings);
             refuse(resource, object, &outcome.errors)?;
@@ -217,12 +218,11 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
     let mut errors = Errors::new();
     let path = Path::new("metadata");
     let (meta, old_meta) = (&new["metadata"], &old["metadata"]);
-    let rule = NameRule::PathSegment;
-    metadata::validate(meta, resource.namespaced, |name, prefix| rule.check(name, prefix), &path, &mut errors);
+    metadata::validate(meta, resource.namespaced, metadata::name_is_path_segment, &path, &mut errors);
     match &resource.origin {
         Origin::BuiltIn(_, rules) => {
             metadata::validate_update(meta, old_meta, &path, &mut errors);
-            metadata_checks::validate_update(resource, target.subresource, meta, old_meta, &mut errors);
+            metadata_checks::validate_update(resource, rules.name, target.subresource, (new, old), &mut errors);
             match target.subresource {
                 "status" => (rules.validate_status_update)(new, old, &mut errors),
                 "approval" => certificate::validate_update(new, old, Part::Approval, &mut errors),

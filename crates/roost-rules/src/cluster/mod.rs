@@ -38,7 +38,7 @@ pub(crate) static TABLE: &[Rules] = &[
     Rules {
         group: "apiregistration.k8s.io",
         kind: "APIService",
-        name: NameRule::PathSegment,
+        name: NameRule::VersionAndGroup,
         defaults: api_service_defaults,
         prepare_create: prepare_api_service,
         prepare_update: keep_status,
@@ -144,14 +144,8 @@ fn stamp_api_service(service: &mut Value, old: Option<&Value>, now: &str) {
 
 fn validate_api_service(service: &Value, errors: &mut Errors) {
     let root = Spot::root(service);
-    let (metadata, spec) = (root.field("metadata"), root.field("spec"));
+    let spec = root.field("spec");
     let (group, version) = (spec.field("group"), spec.field("version"));
-    let wanted = format!("{}.{}", version.text(), group.text());
-    let name = metadata.field("name");
-    if name.filled() && names::is_path_segment(name.text()).is_empty() && name.text() != wanted {
-        let wanted = roost_object::field::quote(&wanted);
-        name.invalid(format!("must be `spec.version+\".\"+spec.group`: {wanted}"), errors);
-    }
     if !group.filled() && version.text() != "v1" {
         let words = "only v1 may have an empty group and it better be legacy kube";
         errors.push(Error::required(&group.path, words));
@@ -237,11 +231,15 @@ mod tests {
         assert_eq!(
             words(|errors| validate_api_service(&service, errors)),
             [
-                r#"metadata.name: Invalid value: "x": must be `spec.version+"."+spec.group`: "v1.a.b""#,
                 "spec.service.namespace: Required value",
                 "spec.service.name: Required value",
                 "spec.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive",
             ]
+        );
+        assert_eq!(NameRule::VersionAndGroup.check(&service, "v1.a.b", false), [""; 0]);
+        assert_eq!(
+            NameRule::VersionAndGroup.check(&service, "x", false),
+            [r#"must be `spec.version+"."+spec.group`: "v1.a.b""#]
         );
         let mut local = json!({"spec": {}});
         prepare_api_service(&mut local);

@@ -3,30 +3,32 @@
 //! Both groups store the same kind, so rules see the fields of the core group.
 
 use roost_object::field::{Error, Errors, Path};
-use roost_object::{Value, names};
+use roost_object::{Value, metadata, names};
 
 use crate::check::{Check, Field, IMMUTABLE, Spot, same, text};
+use crate::shown;
 
 /// The longest action, reason or name of an instance.
 const WORD_MAX: usize = 128;
 /// The longest message.
 const MESSAGE_MAX: usize = 1024;
 
-/// What may not change after creation, in the order in which changes are reported.
-const FIXED: [(&str, &str); 13] = [
-    ("involvedObject", "involvedObject"),
-    ("reason", "reason"),
-    ("message", "message"),
-    ("source", "source"),
-    ("firstTimestamp", "firstTimestamp"),
-    ("lastTimestamp", "lastTimestamp"),
-    ("count", "count"),
-    ("reason", "reason"),
-    ("type", "type"),
-    ("eventTime", "eventTime"),
-    ("action", "action"),
-    ("related", "related"),
-    ("reportingComponent", "reportingController"),
+/// What may not change after creation, in the order in which changes are reported: the field, its name there, its shape.
+const FIXED: [(&str, &str, &str); 14] = [
+    ("involvedObject", "involvedObject", "ObjectReference"),
+    ("reason", "reason", "s"),
+    ("message", "message", "s"),
+    ("source", "source", "EventSource"),
+    ("firstTimestamp", "firstTimestamp", "t"),
+    ("lastTimestamp", "lastTimestamp", "t"),
+    ("count", "count", "n"),
+    ("reason", "reason", "s"),
+    ("type", "type", "s"),
+    ("eventTime", "eventTime", "t"),
+    ("action", "action", "s"),
+    ("related", "related", "*ObjectReference"),
+    ("reportingComponent", "reportingController", "s"),
+    ("reportingInstance", "reportingInstance", "s"),
 ];
 
 pub(super) fn validate(event: &Value, errors: &mut Errors) {
@@ -35,6 +37,7 @@ pub(super) fn validate(event: &Value, errors: &mut Errors) {
 
 pub(super) fn validate_strictly(event: &Value, errors: &mut Errors) {
     validate_leniently(event, "reportingController", errors);
+    metadata::validate(&event["metadata"], true, metadata::name_is_subdomain, &Path::new("metadata"), errors);
     validate_series(event, errors);
     if event["eventTime"].is_null() {
         errors.push(Error::required(&Path::new("eventTime"), ""));
@@ -60,9 +63,9 @@ pub(super) fn validate_strict_update(new: &Value, old: &Value, errors: &mut Erro
     if !same(&new["series"], &old["series"]) {
         validate_series(new, errors);
     }
-    for (field, reported) in FIXED.into_iter().chain([("reportingInstance", "reportingInstance")]) {
+    for (field, reported, shape) in FIXED {
         if !same(&new[field], &old[field]) {
-            errors.push(Error::invalid(&Path::new(reported), new[field].clone(), IMMUTABLE));
+            errors.push(shown::invalid(&Path::new(reported), shape, &new[field], IMMUTABLE));
         }
     }
 }
@@ -159,7 +162,7 @@ mod tests {
 
     #[test]
     fn strict_events_change_only_their_series() {
-        let old = json!({"metadata": {"namespace": "default"}, "involvedObject": {"namespace": "default"}, "eventTime": "t",
+        let old = json!({"metadata": {"name": "e", "namespace": "default"}, "involvedObject": {"namespace": "default"}, "eventTime": "t",
             "reportingComponent": "a.b/c", "reportingInstance": "i", "action": "a", "reason": "r", "type": "Normal"});
         assert!(words(|errors| validate_strictly(&old, errors)).is_empty());
         let mut new = old.clone();

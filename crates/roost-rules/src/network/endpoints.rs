@@ -219,7 +219,7 @@ fn validate_slice_address(one: &Spot<'_>, list: &Spot<'_>, address_type: &str, e
     let before = errors.len();
     match address_type {
         "IPv4" => address::validate(one.text(), &[], &one.path, errors),
-        "IPv6" => validate_canonical(one, errors),
+        "IPv6" => address::validate_canonical(one.text(), &one.path, errors),
         "FQDN" => return validate_domain(one, errors),
         _ => return,
     }
@@ -231,18 +231,6 @@ fn validate_slice_address(one: &Spot<'_>, list: &Spot<'_>, address_type: &str, e
         errors.push(Error::invalid(&list.path, one.text(), format!("must be an {address_type} address")));
     }
     validate_destination(one, errors);
-}
-
-/// Checks an address in a newer field, where it must be in canonical form.
-pub(super) fn validate_canonical(one: &Spot<'_>, errors: &mut Errors) {
-    let before = errors.len();
-    address::validate(one.text(), &[], &one.path, errors);
-    if errors.len() == before
-        && let Some(address) = address::parse_leniently(one.text())
-        && address.to_string() != one.text()
-    {
-        one.invalid(format!("must be in canonical form (\"{address}\")"), errors);
-    }
 }
 
 fn validate_domain(one: &Spot<'_>, errors: &mut Errors) {

@@ -94,7 +94,7 @@ pub(crate) static TABLE: &[Rules] = &[
     Rules {
         group: GROUP,
         kind: "IPAddress",
-        name: NameRule::PathSegment,
+        name: NameRule::Address,
         validate: ranges::validate_address,
         validate_update: ranges::validate_address_update,
         ..Rules::NONE

@@ -3,9 +3,8 @@
 use roost_object::field::{Error, Errors, Path};
 use roost_object::{Value, names};
 
-use super::endpoints::validate_canonical;
 use super::texts;
-use crate::check::{Check, Field, IMMUTABLE, SUBDOMAIN, Spot, elements, same, text};
+use crate::check::{Check, Field, IMMUTABLE, SUBDOMAIN, Spot, elements, same};
 use crate::{address_range, shown};
 
 const SEGMENT: Check = Check::Text(names::is_path_segment);
@@ -19,10 +18,6 @@ static PARENT: &[Field] = &[
 
 pub(super) fn validate_address(address: &Value, errors: &mut Errors) {
     let root = Spot::root(address);
-    let metadata = root.field("metadata");
-    if !text(metadata.value, "name").is_empty() {
-        validate_canonical(&metadata.field("name"), errors);
-    }
     let spec = root.field("spec");
     let parent = spec.field("parentRef");
     if parent.given() {
@@ -90,18 +85,17 @@ pub(super) fn validate_range_update(new: &Value, old: &Value, errors: &mut Error
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::NameRule;
     use crate::core::tests::words;
     use serde_json::json;
 
     #[test]
     fn addresses_are_named_after_themselves() {
         let address = json!({"metadata": {"name": "2001:DB8::1"}, "spec": {"parentRef": {"resource": "services"}}});
+        assert_eq!(words(|errors| validate_address(&address, errors)), ["spec.parentRef.name: Required value"]);
         assert_eq!(
-            words(|errors| validate_address(&address, errors)),
-            [
-                r#"metadata.name: Invalid value: "2001:DB8::1": must be in canonical form ("2001:db8::1")"#,
-                "spec.parentRef.name: Required value"
-            ]
+            NameRule::Address.check(&address, "2001:DB8::1", false),
+            [r#"must be in canonical form ("2001:db8::1")"#]
         );
     }
 

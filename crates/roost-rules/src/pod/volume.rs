@@ -53,7 +53,7 @@ static SOURCES: &[Source] = &[
     source("persistentVolumeClaim", &[Fields(&[("claimName", &[Required])])]),
     source("rbd", &[Fields(&[("monitors", &[Required]), ("image", &[Required])])]),
     source("cinder", &[Fields(&[("volumeID", &[Required]), SECRET_NAME])]),
-    source("cephfs", &[Fields(&[("monitors", &[Required])])]),
+    Source { forbidden_as: "cephFS", ..source("cephfs", &[Fields(&[("monitors", &[Required])])]) },
     source("quobyte", &[With(quobyte)]),
     Source { forbidden_as: "downwarAPI", ..source("downwardAPI", &[With(projected::downward_api)]) },
     source("fc", &[With(fibre_channel)]),

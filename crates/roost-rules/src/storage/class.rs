@@ -102,6 +102,7 @@ fn validate_topologies(topologies: &Spot<'_>, errors: &mut Errors) {
 }
 
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
+    validate(new, errors);
     let root = Spot::root(new);
     for field in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
         immutable(&root.field(field), &old[field], errors);
@@ -160,8 +161,9 @@ mod tests {
 
     #[test]
     fn classes_stay() {
-        let old = json!({"provisioner": "a", "driverName": "a", "parameters": {"x": "y"}});
-        let new = json!({"provisioner": "b", "driverName": "b"});
+        let old =
+            json!({"provisioner": "a", "driverName": "a", "volumeBindingMode": "Immediate", "parameters": {"x": "y"}});
+        let new = json!({"provisioner": "b", "driverName": "b", "volumeBindingMode": "Immediate"});
         assert_eq!(
             words(|errors| validate_update(&new, &old, errors)),
             [

@@ -165,8 +165,12 @@ pub(super) fn validate_node_update(new: &Value, old: &Value, errors: &mut Errors
 }
 
 pub(super) fn validate_capacity(capacity: &Value, errors: &mut Errors) {
+    validate_offer(capacity, SelectorValues::Checked, errors);
+}
+
+fn validate_offer(capacity: &Value, values: SelectorValues, errors: &mut Errors) {
     let root = Spot::root(capacity);
-    label_selector(&root.field("nodeTopology"), SelectorValues::Checked, errors);
+    label_selector(&root.field("nodeTopology"), values, errors);
     root.field("storageClassName").text_passes(names::is_dns1123_subdomain, errors);
     let amount = root.field("capacity");
     if let Ok(quantity) = Quantity::from_value(amount.value)
@@ -177,6 +181,9 @@ pub(super) fn validate_capacity(capacity: &Value, errors: &mut Errors) {
 }
 
 pub(super) fn validate_capacity_update(new: &Value, old: &Value, errors: &mut Errors) {
+    let mut before = Errors::new();
+    label_selector(&Spot::root(&old["nodeTopology"]), SelectorValues::Checked, &mut before);
+    validate_offer(new, if before.is_empty() { SelectorValues::Checked } else { SelectorValues::Trusted }, errors);
     let root = Spot::root(new);
     if !same(&new["nodeTopology"], &old["nodeTopology"]) {
         let path = Path::new("nodeTopology");

@@ -1,10 +1,10 @@
 //! Named formats: checks of text that say what is wrong.
 
 use roost_object::field::quote;
+use roost_object::names;
 
 use super::libraries::{Builtin, Invocation};
 use super::value::{Outcome, Value};
-use crate::names;
 use crate::structural::Type;
 use crate::url::Url;
 use crate::validate::format::Format;
@@ -24,18 +24,26 @@ impl std::fmt::Debug for NamedFormat {
 }
 
 static FORMATS: &[NamedFormat] = &[
-    NamedFormat { name: "dns1123Label", check: names::dns1123_label, max_regex_size: 30 },
-    NamedFormat { name: "dns1123Subdomain", check: names::dns1123_subdomain, max_regex_size: 60 },
-    NamedFormat { name: "dns1035Label", check: names::dns1035_label, max_regex_size: 30 },
-    NamedFormat { name: "qualifiedName", check: names::qualified_name, max_regex_size: 60 },
-    NamedFormat { name: "dns1123LabelPrefix", check: |text| names::dns1123_label(&as_name(text)), max_regex_size: 30 },
+    NamedFormat { name: "dns1123Label", check: names::is_dns1123_label, max_regex_size: 30 },
+    NamedFormat { name: "dns1123Subdomain", check: names::is_dns1123_subdomain, max_regex_size: 60 },
+    NamedFormat { name: "dns1035Label", check: names::is_dns1035_label, max_regex_size: 30 },
+    NamedFormat { name: "qualifiedName", check: names::is_qualified_name, max_regex_size: 60 },
+    NamedFormat {
+        name: "dns1123LabelPrefix",
+        check: |text| names::is_dns1123_label(&as_name(text)),
+        max_regex_size: 30,
+    },
     NamedFormat {
         name: "dns1123SubdomainPrefix",
-        check: |text| names::dns1123_subdomain(&as_name(text)),
+        check: |text| names::is_dns1123_subdomain(&as_name(text)),
         max_regex_size: 60,
     },
-    NamedFormat { name: "dns1035LabelPrefix", check: |text| names::dns1035_label(&as_name(text)), max_regex_size: 30 },
-    NamedFormat { name: "labelValue", check: names::label_value, max_regex_size: 40 },
+    NamedFormat {
+        name: "dns1035LabelPrefix",
+        check: |text| names::is_dns1035_label(&as_name(text)),
+        max_regex_size: 30,
+    },
+    NamedFormat { name: "labelValue", check: names::is_label_value, max_regex_size: 40 },
     NamedFormat {
         name: "uri",
         check: |text| match Url::parse(text) {

@@ -83,7 +83,8 @@ impl Lexer<'_> {
     fn next(&mut self) -> Result<Token, usize> {
         let first = self.peek(0).unwrap_or_default();
         if let Some(prefix) = self.text_prefix() {
-            return self.text(prefix);
+            let token = self.text(prefix);
+            return if token.is_err() { self.shorter_text(prefix).ok_or(()).or(token) } else { token };
         }
         if first.is_ascii_digit() || first == '.' && self.peek(1).is_some_and(|c| c.is_ascii_digit()) {
             return Ok(self.number());
@@ -187,6 +188,16 @@ impl Lexer<'_> {
             () if is(0, ['b', 'B']) && is(1, ['r', 'R']) && quote(2) => Some((true, true, 2)),
             () => None,
         }
+    }
+
+    /// What can be read where a text does not end: the empty one that three quotes begin with, or the word before them.
+    fn shorter_text(&mut self, (bytes, _, prefix): (bool, bool, usize)) -> Option<Token> {
+        let quote = self.peek(prefix);
+        if self.peek(prefix + 1) == quote {
+            self.at += prefix + 2;
+            return Some(if bytes { Token::Bytes } else { Token::String });
+        }
+        (prefix > 0).then(|| self.word())
     }
 
     fn text(&mut self, (bytes, raw, prefix): (bool, bool, usize)) -> Result<Token, usize> {

@@ -56,6 +56,10 @@ impl<'a> Problems<'a> {
                 let _ = write!(out, "ERROR: <input>:-1:0: {message}");
                 continue;
             }
+            if self.source.is_empty() {
+                let _ = write!(out, "ERROR: <input>:1:0: {message}");
+                continue;
+            }
             let _ = write!(out, "ERROR: <input>:{line}:{}: {message}", column + 1);
             if let Some(text) = lines.get(*line as usize - 1).filter(|text| text.len() <= MAX_SNIPPET) {
                 snippet(&mut out, text, *column as usize);

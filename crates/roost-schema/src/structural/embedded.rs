@@ -1,6 +1,7 @@
 //! The metadata of embedded objects: what it must satisfy.
 
 use roost_object::field::{Error, Errors, Kind, Path};
+use roost_object::{metadata, names};
 use serde_json::{Map, Value};
 
 use super::Structural;
@@ -66,7 +67,7 @@ pub(crate) fn validate_resource(map: &Map<String, Value>, path: &Path<'_>, error
             None => errors.push(wording::error(Kind::Invalid, path.to_string(), value, "must be a string".to_owned())),
             Some("") => errors.push(Error::invalid(&path, "", "must not be empty")),
             Some(text) => {
-                let problems = crate::names::dns1035_label(&text.to_lowercase());
+                let problems = names::is_dns1035_label(&text.to_lowercase());
                 if !problems.is_empty() {
                     let words = format!("may have mixed case, but should otherwise match: {}", problems.join(","));
                     errors.push(Error::invalid(&path, text, words));
@@ -83,8 +84,19 @@ pub(crate) fn validate_resource(map: &Map<String, Value>, path: &Path<'_>, error
         };
         match (problem, metadata.as_object()) {
             (Some(words), _) => errors.push(wording::error(Kind::Invalid, path.to_string(), metadata, words)),
-            (None, Some(fields)) => crate::names::validate_object_meta(fields, &path, errors),
+            (None, Some(fields)) => validate_metadata(fields, &path, errors),
             (None, None) => {}
         }
     }
+}
+
+/// Checks well-typed metadata of an embedded object, whose name and namespace are optional.
+fn validate_metadata(fields: &Map<String, Value>, path: &Path<'_>, errors: &mut Errors) {
+    let is_given = |name: &str| fields.get(name).and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+    let mut named = fields.clone();
+    if !is_given("name") {
+        named.insert("name".to_owned(), "any".into());
+    }
+    let rule = metadata::name_is_path_segment;
+    metadata::validate(&Value::Object(named), is_given("namespace"), rule, path, errors);
 }

@@ -50,7 +50,10 @@ pub(super) struct Stop;
 
 type Result<T> = std::result::Result<T, Stop>;
 
-/// What may begin an operand, as ANTLR lists it.
+/// The symbols that may begin an operand or stand in its place, in the order in which ANTLR lists them.
+const SYMBOLS: &[&str] = &["[", "]", "{", "}", "(", ")", ".", ",", "-", "!", "?"];
+
+/// What else may begin an operand, as ANTLR lists it.
 const OPERANDS: &str = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}";
 
 pub(super) struct Parser<'a, 'p> {
@@ -151,22 +154,36 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Makes sure that an operand follows, skipping one wrong token if an operand follows that.
-    fn sync(&mut self, optional: bool) -> Result<()> {
+    /// Whether a token can go on with an expression whose operand is missing before it.
+    fn follows_operand(token: Token) -> bool {
+        let operators = ["==", "!=", "<", "<=", ">", ">=", "+", "*", "/", "%", "&&", "||", "?"];
+        token == Token::In || operators.iter().any(|operator| token == Token::Symbol(operator))
+    }
+
+    /// Makes sure that an operand or one of some other symbols follows, skipping one wrong token if it follows that.
+    fn sync(&mut self, others: &[&'static str]) -> Result<()> {
+        let fits = |token: Token| {
+            Self::begins_operand(token) || matches!(token, Token::Symbol(symbol) if others.contains(&symbol))
+        };
         let current = self.peek(0);
-        if Self::begins_operand(current.token) {
+        if fits(current.token) {
             return Ok(());
         }
-        let question = if optional { " '?'," } else { "" };
-        let expecting = format!("{{'[', '{{', '(', '.', '-', '!',{question} {OPERANDS}");
+        let expecting = Self::operands_and(others);
         let shown = self.text(current);
-        if current.token != Token::End && Self::begins_operand(self.peek(1).token) {
+        if current.token != Token::End && fits(self.peek(1).token) {
             self.syntax(&format!("extraneous input '{shown}' expecting {expecting}"));
             self.take();
             return Ok(());
         }
         self.syntax(&format!("mismatched input '{shown}' expecting {expecting}"));
         Err(Stop)
+    }
+
+    fn operands_and(others: &[&str]) -> String {
+        let may = |symbol: &&&'static str| others.contains(*symbol) || Self::begins_operand(Token::Symbol(symbol));
+        let symbols: Vec<String> = SYMBOLS.iter().filter(may).map(|symbol| format!("'{symbol}', ")).collect();
+        format!("{{{}{OPERANDS}", symbols.concat())
     }
 
     fn start(&mut self) -> Result<Expr> {
@@ -276,7 +293,14 @@ impl Parser<'_, '_> {
     }
 
     fn unary(&mut self) -> Result<Expr> {
-        self.sync(false)?;
+        if self.sync(&[]).is_err() {
+            let next = self.peek(0);
+            return if Self::follows_operand(next.token) {
+                Ok(self.placeholder(Self::at_offset(next)))
+            } else {
+                Err(Stop)
+            };
+        }
         let (symbol, function) = match self.peek(0).token {
             Token::Symbol("!") => ("!", "!_"),
             Token::Symbol("-") if !matches!(self.peek(1).token, Token::Int | Token::Float) => ("-", "-_"),
@@ -287,6 +311,10 @@ impl Parser<'_, '_> {
         while self.accept(symbol).is_some() {
             count += 1;
         }
+        if !Self::begins_operand(self.peek(0).token) {
+            self.report_lone(symbol);
+            return Err(Stop);
+        }
         if count % 2 == 0 {
             return self.member();
         }
@@ -294,6 +322,21 @@ impl Parser<'_, '_> {
         let operand = self.member()?;
         self.raise(self.height, 1)?;
         Ok(Self::call(id, function, vec![operand]))
+    }
+
+    /// Reports what follows signs that belong to no operand: ANTLR counts exclamation marks and looks ahead behind a minus.
+    fn report_lone(&mut self, symbol: &str) {
+        let expecting = Self::operands_and(&[]);
+        let next = self.peek(0);
+        let shown = self.text(next);
+        if symbol == "!" {
+            self.syntax(&format!("extraneous input '{shown}' expecting {expecting}"));
+        } else if next.token == Token::End {
+            self.syntax("no viable alternative at input '-'");
+            self.syntax(&format!("mismatched input '{shown}' expecting {expecting}"));
+        } else {
+            self.syntax(&format!("no viable alternative at input '-{shown}'"));
+        }
     }
 
     fn member(&mut self) -> Result<Expr> {
@@ -305,7 +348,7 @@ impl Parser<'_, '_> {
                 let id = self.new_id(Self::at_offset(bracket));
                 let function = if self.accept("?").is_some() { "_[?_]" } else { "_[_]" };
                 if function == "_[_]" {
-                    self.sync(true)?;
+                    self.sync(&["?"])?;
                 }
                 let tallest = self.height;
                 let index = self.expr()?;
@@ -368,6 +411,7 @@ impl Parser<'_, '_> {
     fn arguments(&mut self) -> Result<Vec<Expr>> {
         let mut args = Vec::new();
         let mut tallest = 0;
+        self.sync(&[")"])?;
         if self.accept(")").is_some() {
             self.height = 0;
             return Ok(args);

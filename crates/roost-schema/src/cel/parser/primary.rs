@@ -33,7 +33,7 @@ const RESERVED: &[&str] = &[
 
 impl Parser<'_, '_> {
     pub(super) fn primary(&mut self) -> Result<Expr> {
-        self.sync(false)?;
+        self.sync(&[])?;
         let first = self.peek(0);
         match first.token {
             Token::Symbol("(") => {
@@ -54,6 +54,10 @@ impl Parser<'_, '_> {
     fn name(&mut self) -> Result<Expr> {
         let dot = self.accept(".");
         let first = self.peek(0);
+        if first.token == Token::End {
+            self.syntax("no viable alternative at input '.'");
+            return Err(Stop);
+        }
         if first.token != Token::Identifier {
             let shown = self.text(first);
             self.syntax(&format!("mismatched input '{shown}' expecting IDENTIFIER"));
@@ -101,6 +105,7 @@ impl Parser<'_, '_> {
         let mut elements = Vec::new();
         let mut optional = Vec::new();
         let mut tallest = 0;
+        self.sync(&["]", ",", "?"])?;
         while !self.is("]") {
             if elements.is_empty() && self.accept(",").is_some() {
                 break;
@@ -134,6 +139,7 @@ impl Parser<'_, '_> {
         let id = self.new_id(Self::at_offset(open));
         let mut entries = Vec::new();
         let mut tallest = 0;
+        self.sync(&["}", ",", "?"])?;
         while !self.is("}") {
             if entries.is_empty() && self.accept(",").is_some() {
                 break;

@@ -2,13 +2,14 @@
 
 use base64::Engine as _;
 use roost_object::field::{Error, Errors, Kind, Path};
+use roost_object::names;
 use serde_json::Value;
 
 use super::props::Props;
 use super::spec::SpecView;
 use super::{Options, shown, versions};
 use crate::url::Url;
-use crate::{names, wording};
+use crate::wording;
 
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 
@@ -132,7 +133,7 @@ fn validate_service(service: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
             refuse(format!("segment[{index}] may not be empty"));
             continue;
         }
-        for words in names::dns1123_subdomain(step) {
+        for words in names::is_dns1123_subdomain(step) {
             refuse(format!("segment[{index}]: {words}"));
         }
     }
@@ -148,7 +149,7 @@ fn validate_reviews(given: &[&str], options: &Options, path: &Path<'_>, errors: 
             errors.push(Error::invalid(&path.index(index), *version, "duplicate version"));
             continue;
         }
-        let problems = names::dns1035_label(version);
+        let problems = names::is_dns1035_label(version);
         errors.extend(problems.into_iter().map(|words| Error::invalid(&path.index(index), *version, words)));
     }
     if options.require_recognised_review_version && !given.iter().any(|version| REVIEW_VERSIONS.contains(version)) {

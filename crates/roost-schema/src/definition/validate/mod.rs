@@ -17,7 +17,7 @@ use serde_json::Value;
 use self::props::Props;
 use self::spec::SpecView;
 use crate::url::Url;
-use crate::{names, wording};
+use crate::wording;
 
 const APPROVAL: &str = "api-approved.kubernetes.io";
 
@@ -75,21 +75,9 @@ impl Options {
     }
 }
 
-/// Checks a new definition, after defaulting. Of its metadata only the name is checked here.
+/// Checks a new definition, after defaulting. Metadata is not checked here.
 pub fn validate_definition(crd: &Value) -> Errors {
     let mut errors = Errors::new();
-    let name = crd.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default();
-    let spec_text = |name: &str| crd.pointer(name).and_then(Value::as_str).unwrap_or_default();
-    let metadata = Path::new("metadata");
-    if name.is_empty() {
-        errors.push(Error::required(&metadata.child("name"), "name or generateName is required"));
-    } else {
-        let mut problems = names::dns1123_subdomain(name);
-        if name != format!("{}.{}", spec_text("/spec/names/plural"), spec_text("/spec/group")) {
-            problems.push("must be spec.names.plural+\".\"+spec.group".to_owned());
-        }
-        errors.extend(problems.into_iter().map(|words| Error::invalid(&metadata.child("name"), name, words)));
-    }
     if let Some(spec) = SpecView::of(crd) {
         versions::validate_spec(&spec, Options::create(), &Path::new("spec"), &mut errors);
         after_spec(crd, &spec, None, &mut errors);
@@ -170,14 +158,17 @@ fn stored_versions(stored: &[&str], spec: &SpecView<'_>, path: &Path<'_>, errors
         errors.push(invalid("must have at least one stored version".to_owned()));
         return;
     }
+    // A name counts for one version, as on stock.
+    let mut left = stored.to_vec();
     for version in &spec.versions {
         let name = version.props.text("name");
-        if version.props.flag("storage") && !stored.contains(&name) {
+        if version.props.flag("storage") && !left.contains(&name) {
             errors.push(invalid(format!("must have the storage version {name}")));
         }
+        left.retain(|stored| *stored != name);
     }
     for (index, name) in stored.iter().enumerate() {
-        if !spec.versions.iter().any(|version| version.props.text("name") == *name) {
+        if left.contains(name) {
             let words = format!(
                 "missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions \
                  until a storage migration ensures no data remains persisted in {name} and removes {name} from \

@@ -1,6 +1,7 @@
 //! Names, versions, subresources, columns and selectable fields of a definition.
 
 use roost_object::field::{Error, Errors, Kind, Path};
+use roost_object::names;
 use serde_json::Value;
 
 use super::props::Props;
@@ -8,7 +9,7 @@ use super::spec::{SpecView, VersionView};
 use super::{Options, conversion, extensions, open_api, shown};
 use crate::rules::find_field;
 use crate::structural::Type;
-use crate::{Structural, names, wording};
+use crate::{Structural, wording};
 
 /// A version may have no more selectable fields than this.
 const MAX_SELECTABLE_FIELDS: usize = 8;
@@ -52,7 +53,7 @@ pub(super) fn validate_spec(spec: &SpecView<'_>, mut options: Options, path: &Pa
     for (index, version) in spec.versions.iter().enumerate() {
         let path = versions_path.index(index);
         let name = version.props.text("name");
-        let problems = names::dns1035_label(name);
+        let problems = names::is_dns1035_label(name);
         if !problems.is_empty() {
             errors.push(Error::invalid(&path.child("name"), name, problems.join(",")));
         }
@@ -95,7 +96,7 @@ fn shared_schema<'a>(spec: &SpecView<'a>) -> Option<Props<'a>> {
 }
 
 fn group(group: &str, path: &Path<'_>, errors: &mut Errors) {
-    let problems = names::dns1123_subdomain(group);
+    let problems = names::is_dns1123_subdomain(group);
     if group.is_empty() {
         errors.push(Error::required(path, ""));
     } else if !problems.is_empty() {
@@ -130,7 +131,7 @@ fn version_set(spec: &SpecView<'_>, versions_path: &Path<'_>, path: &Path<'_>, e
         refuse("must have exactly one version marked as storage version");
     }
     if let Some(first) = names.first().filter(|name| !name.is_empty()) {
-        let problems = names::dns1035_label(first);
+        let problems = names::is_dns1035_label(first);
         if !problems.is_empty() {
             errors.push(Error::invalid(&path.child("version"), *first, problems.join(",")));
         }
@@ -139,7 +140,7 @@ fn version_set(spec: &SpecView<'_>, versions_path: &Path<'_>, path: &Path<'_>, e
 
 pub(super) fn validate_names(names: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
     let mut label = |value: &str, path: &Path<'_>| {
-        let problems = names::dns1035_label(value);
+        let problems = names::is_dns1035_label(value);
         if !value.is_empty() && !problems.is_empty() {
             errors.push(Error::invalid(path, value, problems.join(",")));
         }
@@ -148,7 +149,7 @@ pub(super) fn validate_names(names: Props<'_>, path: &Path<'_>, errors: &mut Err
     label(names.text("singular"), &path.child("singular"));
     for name in ["kind", "listKind"] {
         let value = names.text(name);
-        let problems = names::dns1035_label(&value.to_lowercase());
+        let problems = names::is_dns1035_label(&value.to_lowercase());
         if !value.is_empty() && !problems.is_empty() {
             let words = format!("may have mixed case, but should otherwise match: {}", problems.join(","));
             errors.push(Error::invalid(&path.child(name), value, words));
@@ -157,7 +158,7 @@ pub(super) fn validate_names(names: Props<'_>, path: &Path<'_>, errors: &mut Err
     let labels = |name: &str, errors: &mut Errors| {
         let path = path.child(name);
         for (index, value) in names.names(name).into_iter().enumerate() {
-            let problems = names::dns1035_label(value);
+            let problems = names::is_dns1035_label(value);
             if !problems.is_empty() {
                 errors.push(Error::invalid(&path.index(index), value, problems.join(",")));
             }
