@@ -17,6 +17,8 @@ pub(super) fn write(built: &Built) -> Result<(), TaskError> {
         ("sfdisk", "fdisk"),
         ("losetup", "util-linux"),
         ("mkfs.ext4", "e2fsprogs"),
+        ("grub-mkimage", "grub-common and grub-efi-amd64-bin"),
+        ("mformat", "mtools"),
     ] {
         needed(program, package)?;
     }

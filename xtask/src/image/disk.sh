@@ -1,5 +1,6 @@
 #!/bin/sh
-# The system that discovered hosts get on their disks: Debian with a container runtime and hcp-agent, bootable by BIOS.
+# The system that discovered hosts get on their disks: Debian with a container runtime and hcp-agent, bootable by BIOS and
+# UEFI.
 #
 # disk.sh root CACHE               Debian's packages in a directory, once; needs debootstrap and the network
 # disk.sh write CACHE AGENT FILE   a compressed image of a disk with that root and this agent
@@ -7,11 +8,15 @@ set -eu
 # What a node needs: the same packages that hcp-agent asks for on Debian.
 packages="conntrack containerd containernetworking-plugins ethtool iptables nftables runc socat"
 system="systemd-sysv,systemd-resolved,systemd-timesyncd,udev,dbus,iproute2,kmod,procps,ca-certificates,fdisk,e2fsprogs,zstd"
-# By this number the kernel finds its root, and the agent what was left for it.
-disk=726f6f73
-# In sectors of 512 bytes: a mebibyte for what the installing agent leaves, then the root, which grows on the first boot.
-config_start=2048 config_size=2048 root_start=4096
+# By this number the kernel finds its root, and the agent what was left for it. It is the image's own: whoever writes the
+# image gives each disk another, in the table and wherever the number stands before a dash.
+disk=$(od -An -N4 -tx4 /dev/urandom | tr -d ' \n')
+# In sectors of 512 bytes: a mebibyte for what the installing agent leaves, a loader for UEFI, then the root, which grows
+# on the first boot.
+config_start=2048 config_size=2048 loader_start=4096 loader_size=8192 root_start=12288
 root_size=$((900 * 2048))
+
+arguments="root=PARTUUID=$disk-02 rw console=tty0 console=ttyS0,115200n8 panic=60"
 
 root() {
     cache=$1
@@ -51,7 +56,7 @@ configure() {
     rm -f "$target/var/lib/dbus/machine-id"
     echo localhost >"$target/etc/hostname"
     printf '127.0.0.1 localhost\n::1 localhost\n' >"$target/etc/hosts"
-    printf 'PARTUUID=%s-02 / ext4 rw,relatime 0 1\n' $disk >"$target/etc/fstab"
+    printf 'PARTUUID=%s-02 / ext4 rw,relatime 0 1\n' "$disk" >"$target/etc/fstab"
     # Pods cannot use the resolver of the host itself.
     ln -sf /run/systemd/resolve/resolv.conf "$target/etc/resolv.conf"
     printf '[Match]\nName=en* eth*\n\n[Network]\nDHCP=yes\n\n[DHCPv4]\nClientIdentifier=mac\n' \
@@ -105,8 +110,28 @@ TIMEOUT 1
 LABEL linux
   LINUX /boot/vmlinuz
   INITRD /boot/initrd.img
-  APPEND root=PARTUUID=$disk-02 rw console=tty0 console=ttyS0,115200n8 panic=60
+  APPEND $arguments
 END
+}
+
+# The loader for machines with UEFI. It starts the system of the disk that it was started from itself.
+loader() {
+    raw=$1 work=$1.loader
+    rm -rf "$work"
+    mkdir -p "$work"
+    grub-mkimage -O x86_64-efi -p /EFI/BOOT -o "$work/BOOTX64.EFI" \
+        part_msdos fat ext2 normal linux regexp all_video
+    cat >"$work/grub.cfg" <<END
+regexp --set=1:disk '^([^,]+),' "\$root"
+set root="\$disk,msdos2"
+linux /boot/vmlinuz $arguments
+initrd /boot/initrd.img
+boot
+END
+    mformat -i "$raw@@$((loader_start * 512))" -T $loader_size -h 16 -s 32 ::
+    mmd -i "$raw@@$((loader_start * 512))" ::/EFI ::/EFI/BOOT
+    mcopy -i "$raw@@$((loader_start * 512))" "$work/BOOTX64.EFI" "$work/grub.cfg" ::/EFI/BOOT/
+    rm -rf "$work"
 }
 
 write() {
@@ -114,8 +139,8 @@ write() {
     raw=$file.raw mount=$file.mount
     rm -f "$raw"
     truncate -s $(((root_start + root_size) * 512)) "$raw"
-    printf 'label: dos\nlabel-id: 0x%s\nstart=%s, size=%s, type=da\nstart=%s, size=%s, type=83, bootable\n' \
-        $disk $config_start $config_size $root_start $root_size | sfdisk -q "$raw"
+    printf 'label: dos\nlabel-id: 0x%s\nstart=%s, size=%s, type=da\nstart=%s, size=%s, type=83, bootable\nstart=%s, size=%s, type=ef\n' \
+        "$disk" $config_start $config_size $root_start $root_size $loader_start $loader_size | sfdisk -q "$raw"
     dd if=/usr/lib/syslinux/mbr/mbr.bin of="$raw" bs=440 count=1 conv=notrunc status=none
     device=$(losetup --show -f -o $((root_start * 512)) --sizelimit $((root_size * 512)) "$raw")
     # shellcheck disable=SC2064
@@ -132,6 +157,7 @@ write() {
     losetup -d "$device"
     rmdir "$mount"
     trap - EXIT
+    loader "$raw"
     gzip -6 -n -c "$raw" >"$file.part"
     rm "$raw"
     mv "$file.part" "$file"

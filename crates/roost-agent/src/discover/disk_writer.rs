@@ -9,6 +9,7 @@ use aws_lc_rs::digest::{Context, SHA256};
 use flate2::write::GzDecoder;
 use roost_host::wire::DiskImage;
 
+use super::disk_number::Renumber;
 use super::record;
 use crate::https::HttpsError;
 
@@ -58,10 +59,11 @@ struct Blocks {
     beginning: Vec<u8>,
     offset: u64,
     unsynced: u64,
+    renumber: Renumber,
 }
 
-impl Write for Blocks {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+impl Blocks {
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
         let kept = bytes.len().min(BEGINNING - self.beginning.len());
         self.beginning.extend_from_slice(&bytes[..kept]);
         let rest = &bytes[kept..];
@@ -72,6 +74,14 @@ impl Write for Blocks {
             self.file.sync_data()?;
             self.unsynced = 0;
         }
+        Ok(())
+    }
+}
+
+impl Write for Blocks {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let passed = self.renumber.pass(bytes);
+        self.put(&passed)?;
         Ok(bytes.len())
     }
 
@@ -92,7 +102,10 @@ impl<'a> DiskWriter<'a> {
             file.write_all_at(&nothing[..length], offset).map_err(failed)?;
         }
         file.sync_all().map_err(failed)?;
-        let blocks = Blocks { file, beginning: Vec::new(), offset: 0, unsynced: 0 };
+        let mut number = [0; 4];
+        aws_lc_rs::rand::fill(&mut number).map_err(|_| failed(io::Error::other("no number can be drawn for it")))?;
+        let renumber = Renumber::new(u32::from_le_bytes(number));
+        let blocks = Blocks { file, beginning: Vec::new(), offset: 0, unsynced: 0, renumber };
         Ok(Self {
             digest: Context::new(&SHA256),
             received: 0,
@@ -110,7 +123,10 @@ impl<'a> DiskWriter<'a> {
         if self.received != image.length || !digest.eq_ignore_ascii_case(&image.sha256) {
             return Err(WriteError::Digest(digest));
         }
-        let Blocks { file, beginning, .. } = self.unpacked.finish().map_err(failed)?;
+        let mut blocks = self.unpacked.finish().map_err(failed)?;
+        let rest = blocks.renumber.finish();
+        blocks.put(&rest).map_err(failed)?;
+        let Blocks { file, beginning, .. } = blocks;
         let (offset, record) = record::place(&beginning, settings)?;
         file.write_all_at(&record, offset).map_err(failed)?;
         file.sync_all().map_err(failed)?;

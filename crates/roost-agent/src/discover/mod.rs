@@ -1,5 +1,6 @@
 //! `hcp-agent discover`: shows this host to a discovery service, does what it is told, and stays for as long as it is on.
 
+mod disk_number;
 mod disk_writer;
 mod hardware;
 mod install;
