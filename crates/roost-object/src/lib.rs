@@ -13,6 +13,7 @@ pub mod quantity;
 pub mod selector;
 pub mod status;
 pub mod time;
+pub mod webhook;
 pub mod yaml;
 
 pub use group::{GroupKind, GroupResource, GroupVersionKind};

@@ -2,7 +2,6 @@
 
 mod matching;
 mod policy;
-mod url;
 mod webhook;
 
 use roost_object::Value;

@@ -1,13 +1,12 @@
 //! Webhooks.
 
 use roost_object::field::{Error, Errors};
-use roost_object::{Value, names};
+use roost_object::{Value, names, webhook};
 
 use super::matching::{
     FAILURE_POLICIES, MATCH_POLICIES, REINVOCATION_POLICIES, fill_rules, fill_selectors, one_of, validate_conditions,
     validate_rule,
 };
-use super::url;
 use crate::check::{SelectorValues, Spot, elements, label_selector, same, text};
 use crate::fill::Fill;
 
@@ -113,8 +112,8 @@ fn validate_hook(hook: &Spot<'_>, demands: &Demands, errors: &mut Errors) {
     let client = hook.field("clientConfig");
     let (address, service) = (client.field("url"), client.field("service"));
     match (address.given(), service.given()) {
-        (true, false) => url::validate(&address, errors),
-        (false, true) => url::validate_service(&service, errors),
+        (true, false) => webhook::validate_url(address.text(), &address.path, errors),
+        (false, true) => webhook::validate_service(service.value, &service.path, errors),
         _ => errors.push(Error::required(&client.path, "exactly one of url or service is required")),
     }
     if demands.conditions {

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn api_services_are_named_after_their_group() {
+    fn api_services_and_definitions_are_named_after_their_group() {
         let service = json!({"metadata": {"name": "x"}, "spec": {"group": "a.b", "version": "v1", "groupPriorityMinimum": 1, "versionPriority": 1, "service": {}}});
         assert_eq!(
             words(|errors| validate_api_service(&service, errors)),
@@ -240,6 +240,12 @@ mod tests {
         assert_eq!(
             NameRule::VersionAndGroup.check(&service, "x", false),
             [r#"must be `spec.version+"."+spec.group`: "v1.a.b""#]
+        );
+        let definition = json!({"spec": {"group": "a.b", "names": {"plural": "things"}}});
+        assert_eq!(NameRule::PluralAndGroup.check(&definition, "things.a.b", false), [""; 0]);
+        assert_eq!(
+            NameRule::PluralAndGroup.check(&definition, "x", false),
+            ["must be spec.names.plural+\".\"+spec.group"]
         );
         let mut local = json!({"spec": {}});
         prepare_api_service(&mut local);

@@ -12,6 +12,10 @@ use crate::{Rules, drop_status, keep_spec, keep_status, resource_name};
 
 const WINDOW_MAX: i64 = 3600;
 const PERIOD_MAX: i64 = 1800;
+/// What the processors of pods should be used by when nothing is said, in percent.
+const DEFAULT_UTILIZATION: i64 = 80;
+/// Where the first version keeps metrics that it has no field for.
+const OTHER_METRICS: &str = "autoscaling.alpha.kubernetes.io/metrics";
 
 pub(super) const RULES: Rules = Rules {
     group: "autoscaling",
@@ -30,10 +34,18 @@ pub(super) const RULES: Rules = Rules {
 };
 
 fn fill(autoscaler: &mut Value) {
+    let is_first_version = text(autoscaler, "apiVersion") == "autoscaling/v1";
+    let has_other_metrics = autoscaler["metadata"]["annotations"][OTHER_METRICS].is_string();
     let spec = autoscaler.at_or_empty("spec");
     spec.fill("minReplicas", 1);
+    if is_first_version {
+        if !has_other_metrics {
+            spec.fill("targetCPUUtilizationPercentage", DEFAULT_UTILIZATION);
+        }
+        return;
+    }
     if elements(&spec["metrics"]).is_empty() {
-        let target = json!({"type": "Utilization", "averageUtilization": 80});
+        let target = json!({"type": "Utilization", "averageUtilization": DEFAULT_UTILIZATION});
         spec["metrics"] = json!([{"type": "Resource", "resource": {"name": "cpu", "target": target}}]);
     }
     let Some(behavior) = spec.at("behavior") else { return };

@@ -41,7 +41,10 @@ fn definitions_are_refused_in_the_words_of_stock() {
         } else {
             validate_definition(&new)
         };
-        assert_eq!(shown(&errors), texts(&case["errors"]), "{}", case["name"]);
+        let mut expected = texts(&case["errors"]);
+        // Names are checked where those of all kinds are.
+        expected.retain(|error| !error.contains("|metadata.name:"));
+        assert_eq!(shown(&errors), expected, "{}", case["name"]);
         count += 1;
     }
     assert!(count > 200, "only {count} cases");

@@ -2,13 +2,12 @@
 
 use base64::Engine as _;
 use roost_object::field::{Error, Errors, Kind, Path};
-use roost_object::names;
+use roost_object::{names, webhook};
 use serde_json::Value;
 
 use super::props::Props;
 use super::spec::SpecView;
 use super::{Options, shown, versions};
-use crate::url::Url;
 use crate::wording;
 
 const REVIEW_VERSIONS: [&str; 2] = ["v1", "v1beta1"];
@@ -45,8 +44,10 @@ pub(super) fn validate(spec: &SpecView<'_>, options: &Options, path: &Path<'_>, 
 
 fn validate_client(config: Props<'_>, options: &Options, path: &Path<'_>, errors: &mut Errors) {
     match (config.text_if_given("url"), config.schema("service")) {
-        (Some(url), None) => validate_url(url, &path.child("url"), errors),
-        (None, Some(service)) => validate_service(service, &path.child("service"), errors),
+        (Some(url), None) => webhook::validate_url(url, &path.child("url"), errors),
+        (None, Some(service)) => {
+            webhook::validate_service(&Value::Object(service.json().clone()), &path.child("service"), errors);
+        }
         _ => errors.push(Error::required(path, "exactly one of url or service is required")),
     }
     let bundle = config.text("caBundle");
@@ -66,77 +67,6 @@ fn is_pem(bundle: &str) -> bool {
 pub(super) fn has_invalid_ca_bundle(spec: Props<'_>) -> bool {
     let config = spec.schema("conversion").and_then(|c| c.schema("webhook")).and_then(|w| w.schema("clientConfig"));
     config.is_some_and(|config| !config.text("caBundle").is_empty() && !is_pem(config.text("caBundle")))
-}
-
-fn validate_url(url: &str, path: &Path<'_>, errors: &mut Errors) {
-    const FORM: &str = "; desired format: https://host[/path]";
-    let (before_fragment, fragment) = url.split_once('#').unwrap_or((url, ""));
-    let parsed = match Url::parse(before_fragment) {
-        Ok(parsed) => parsed,
-        Err(words) => {
-            let shown = roost_object::field::quote(url);
-            let words = format!("url must be a valid URL: parse {shown}: {words}{FORM}");
-            errors.push(Error::required(path, words));
-            return;
-        }
-    };
-    if parsed.scheme != "https" {
-        let words = format!("'https' is the only allowed URL scheme{FORM}");
-        errors.push(Error::invalid(path, parsed.scheme.as_str(), words));
-    }
-    if parsed.host.is_empty() {
-        errors.push(Error::invalid(path, "", format!("host must be specified{FORM}")));
-    }
-    let authority =
-        before_fragment.split("//").nth(1).and_then(|rest| rest.split(['/', '?']).next()).unwrap_or_default();
-    if let Some((user, _)) = authority.rsplit_once('@') {
-        errors.push(Error::invalid(path, user, "user information is not permitted in the URL"));
-    }
-    if !fragment.is_empty() {
-        errors.push(Error::invalid(path, fragment, "fragments are not permitted in the URL"));
-    }
-    if !parsed.raw_query.is_empty() {
-        errors.push(Error::invalid(path, parsed.raw_query.as_str(), "query parameters are not permitted in the URL"));
-    }
-}
-
-fn validate_service(service: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
-    // Stock hands name and namespace over in the wrong order, so that each is missed under the other's name.
-    if service.text("namespace").is_empty() {
-        errors.push(Error::required(&path.child("name"), ""));
-    }
-    if service.text("name").is_empty() {
-        errors.push(Error::required(&path.child("namespace"), ""));
-    }
-    let port = service.get("port").and_then(Value::as_i64).unwrap_or_default();
-    if !(1..=65_535).contains(&port) {
-        let words = "port is not valid: must be between 1 and 65535, inclusive";
-        errors.push(Error::invalid(&path.child("port"), port, words));
-    }
-    let url_path = service.text("path");
-    if url_path.is_empty() || url_path == "/" {
-        return;
-    }
-    let mut refuse = |words: String| errors.push(Error::invalid(&path.child("path"), url_path, words));
-    if url_path == "//" {
-        refuse("segment[0] may not be empty".to_owned());
-        return;
-    }
-    if !url_path.starts_with('/') {
-        refuse("must start with a '/'".to_owned());
-    }
-    let mut rest = url_path.chars();
-    rest.next();
-    let rest = rest.as_str();
-    for (index, step) in rest.strip_suffix('/').unwrap_or(rest).split('/').enumerate() {
-        if step.is_empty() {
-            refuse(format!("segment[{index}] may not be empty"));
-            continue;
-        }
-        for words in names::is_dns1123_subdomain(step) {
-            refuse(format!("segment[{index}]: {words}"));
-        }
-    }
 }
 
 fn validate_reviews(given: &[&str], options: &Options, path: &Path<'_>, errors: &mut Errors) {

@@ -1,22 +1,21 @@
-//! Where webhooks are reached: addresses and services.
+//! Where webhooks are reached: addresses and services, for admission and for conversion.
 
-use roost_object::field::{Error, Errors};
-use roost_object::names;
+use serde_json::Value;
 
-use crate::check::Spot;
+use crate::field::{Error, Errors, Path, quote};
+use crate::names;
 
 const FORM: &str = "; desired format: https://host[/path]";
 
 /// Checks the address of a webhook.
-pub(super) fn validate(url: &Spot<'_>, errors: &mut Errors) {
-    let (rest, fragment) = url.text().split_once('#').unwrap_or((url.text(), ""));
+pub fn validate_url(url: &str, path: &Path<'_>, errors: &mut Errors) {
+    let (rest, fragment) = url.split_once('#').unwrap_or((url, ""));
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (scheme, rest) = match split_scheme(rest) {
         Ok(parts) => parts,
         Err(problem) => {
-            let quoted = roost_object::field::quote(url.text());
-            let words = format!("url must be a valid URL: parse {quoted}: {problem}{FORM}");
-            return errors.push(Error::required(&url.path, words));
+            let words = format!("url must be a valid URL: parse {}: {problem}{FORM}", quote(url));
+            return errors.push(Error::required(path, words));
         }
     };
     let authority = rest.strip_prefix("//").map_or("", |rest| rest.split('/').next().unwrap_or_default());
@@ -24,7 +23,7 @@ pub(super) fn validate(url: &Spot<'_>, errors: &mut Errors) {
         Some((user, host)) => (Some(user), host),
         None => (None, authority),
     };
-    let mut report = |value: &str, words: String| errors.push(Error::invalid(&url.path, value, words));
+    let mut report = |value: &str, words: String| errors.push(Error::invalid(path, value, words));
     if !scheme.eq_ignore_ascii_case("https") {
         report(&scheme.to_ascii_lowercase(), format!("'https' is the only allowed URL scheme{FORM}"));
     }
@@ -50,7 +49,7 @@ fn split_scheme(url: &str) -> Result<(&str, &str), String> {
     for (index, _) in url.match_indices('%') {
         let escape: String = url[index..].chars().take(3).collect();
         if escape.len() != 3 || !escape[1..].bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(format!("invalid URL escape {}", roost_object::field::quote(&escape)));
+            return Err(format!("invalid URL escape {}", quote(&escape)));
         }
     }
     let end = url.find(|character: char| !character.is_ascii_alphanumeric() && !"+-.".contains(character));
@@ -69,29 +68,30 @@ fn split_scheme(url: &str) -> Result<(&str, &str), String> {
 }
 
 /// Checks the service of a webhook. The stock server mixes up name and namespace when one is missing.
-pub(super) fn validate_service(service: &Spot<'_>, errors: &mut Errors) {
+pub fn validate_service(service: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let text = |field: &str| service[field].as_str().unwrap_or_default();
     for (field, reported) in [("namespace", "name"), ("name", "namespace")] {
-        if !service.field(field).filled() {
-            errors.push(Error::required(&service.path.child(reported), ""));
+        if text(field).is_empty() {
+            errors.push(Error::required(&path.child(reported), ""));
         }
     }
-    let port = service.field("port");
-    let problems = names::is_port_number(port.number());
+    let port = service["port"].as_i64().unwrap_or_default();
+    let problems = names::is_port_number(port);
     if !problems.is_empty() {
         let words = format!("port is not valid: {}", problems.join(", "));
-        errors.push(Error::invalid(&port.path, port.number(), words));
+        errors.push(Error::invalid(&path.child("port"), port, words));
     }
-    let path = service.field("path");
-    let mut report = |words: String| errors.push(Error::invalid(&path.path, path.text(), words));
-    match path.text() {
+    let route = text("path");
+    let mut report = |words: String| errors.push(Error::invalid(&path.child("path"), route, words));
+    match route {
         "" | "/" => return,
         "//" => return report("segment[0] may not be empty".to_owned()),
         _ => {}
     }
-    if !path.text().starts_with('/') {
+    if !route.starts_with('/') {
         report("must start with a '/'".to_owned());
     }
-    let mut characters = path.text().chars();
+    let mut characters = route.chars();
     characters.next();
     let steps = characters.as_str();
     for (index, step) in steps.strip_suffix('/').unwrap_or(steps).split('/').enumerate() {
@@ -107,10 +107,15 @@ pub(super) fn validate_service(service: &Spot<'_>, errors: &mut Errors) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::core::tests::words;
-    use roost_object::field::Path;
     use serde_json::json;
+
+    use super::*;
+
+    fn words(check: impl FnOnce(&mut Errors)) -> Vec<String> {
+        let mut errors = Errors::new();
+        check(&mut errors);
+        errors.iter().map(ToString::to_string).collect()
+    }
 
     #[test]
     fn addresses_are_plain_and_safe() {
@@ -145,15 +150,14 @@ mod tests {
                 ],
             ),
         ] {
-            let value = json!(url);
-            assert_eq!(words(|errors| validate(&Spot::new(&value, Path::new("u")), errors)), expected, "{url}");
+            assert_eq!(words(|errors| validate_url(url, &Path::new("u"), errors)), expected, "{url}");
         }
     }
 
     #[test]
     fn services_have_paths_of_names() {
         let service = json!({"name": "s", "port": 0, "path": "x//Y"});
-        let found = words(|errors| validate_service(&Spot::new(&service, Path::new("s")), errors));
+        let found = words(|errors| validate_service(&service, &Path::new("s"), errors));
         assert_eq!(
             found[..4],
             [
