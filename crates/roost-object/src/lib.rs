@@ -13,6 +13,7 @@ pub mod quantity;
 pub mod selector;
 pub mod status;
 pub mod time;
+pub mod url;
 pub mod webhook;
 pub mod yaml;
 

@@ -4,66 +4,36 @@ use serde_json::Value;
 
 use crate::field::{Error, Errors, Path, quote};
 use crate::names;
+use crate::url::Url;
 
 const FORM: &str = "; desired format: https://host[/path]";
 
 /// Checks the address of a webhook.
 pub fn validate_url(url: &str, path: &Path<'_>, errors: &mut Errors) {
-    let (rest, fragment) = url.split_once('#').unwrap_or((url, ""));
-    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let (scheme, rest) = match split_scheme(rest) {
-        Ok(parts) => parts,
+    let (reference, fragment) = url.split_once('#').unwrap_or((url, ""));
+    let parsed = match Url::parse_reference(reference) {
+        Ok(parsed) => parsed,
         Err(problem) => {
-            let words = format!("url must be a valid URL: parse {}: {problem}{FORM}", quote(url));
+            let words = format!("url must be a valid URL: parse {}: {problem}{FORM}", quote(reference));
             return errors.push(Error::required(path, words));
         }
     };
-    let authority = rest.strip_prefix("//").map_or("", |rest| rest.split('/').next().unwrap_or_default());
-    let (user, host) = match authority.rsplit_once('@') {
-        Some((user, host)) => (Some(user), host),
-        None => (None, authority),
-    };
     let mut report = |value: &str, words: String| errors.push(Error::invalid(path, value, words));
-    if !scheme.eq_ignore_ascii_case("https") {
-        report(&scheme.to_ascii_lowercase(), format!("'https' is the only allowed URL scheme{FORM}"));
+    if parsed.scheme != "https" {
+        report(&parsed.scheme, format!("'https' is the only allowed URL scheme{FORM}"));
     }
-    if host.is_empty() {
+    if parsed.host.is_empty() {
         report("", format!("host must be specified{FORM}"));
     }
-    if let Some(user) = user {
+    let authority = reference.split("//").nth(1).and_then(|rest| rest.split(['/', '?']).next()).unwrap_or_default();
+    if let Some((user, _)) = authority.rsplit_once('@') {
         report(user, "user information is not permitted in the URL".to_owned());
     }
     if !fragment.is_empty() {
         report(fragment, "fragments are not permitted in the URL".to_owned());
     }
-    if !query.is_empty() {
-        report(query, "query parameters are not permitted in the URL".to_owned());
-    }
-}
-
-/// Splits the scheme off, as Go does.
-fn split_scheme(url: &str) -> Result<(&str, &str), String> {
-    if url.chars().any(|character| character.is_ascii_control()) {
-        return Err("net/url: invalid control character in URL".to_owned());
-    }
-    for (index, _) in url.match_indices('%') {
-        let escape: String = url[index..].chars().take(3).collect();
-        if escape.len() != 3 || !escape[1..].bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(format!("invalid URL escape {}", quote(&escape)));
-        }
-    }
-    let end = url.find(|character: char| !character.is_ascii_alphanumeric() && !"+-.".contains(character));
-    match end {
-        Some(0) if url.starts_with(':') => Err("missing protocol scheme".to_owned()),
-        Some(end)
-            if end > 0 && url[end..].starts_with(':') && url.starts_with(|first: char| first.is_ascii_alphabetic()) =>
-        {
-            Ok((&url[..end], &url[end + 1..]))
-        }
-        _ if url.split('/').next().is_some_and(|segment| segment.contains(':')) => {
-            Err("first path segment in URL cannot contain colon".to_owned())
-        }
-        _ => Ok(("", url)),
+    if !parsed.raw_query.is_empty() {
+        report(&parsed.raw_query, "query parameters are not permitted in the URL".to_owned());
     }
 }
 

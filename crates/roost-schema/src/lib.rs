@@ -10,7 +10,6 @@ mod pattern;
 mod rules;
 mod structural;
 mod time;
-mod url;
 mod validate;
 mod wording;
 

@@ -6,8 +6,8 @@ use roost_object::names;
 use super::libraries::{Builtin, Invocation};
 use super::value::{Outcome, Value};
 use crate::structural::Type;
-use crate::url::Url;
 use crate::validate::format::Format;
+use roost_object::url::Url;
 
 /// A format of text by name.
 pub struct NamedFormat {

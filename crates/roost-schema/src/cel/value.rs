@@ -15,7 +15,7 @@ use super::libraries::quantity::Quantity;
 use super::libraries::semver::Semver;
 use super::patch::Instance;
 use crate::time::Instant;
-use crate::url::Url;
+use roost_object::url::Url;
 
 /// Why an evaluation has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -9,7 +9,7 @@ use super::email::is_email;
 use crate::pattern::Matcher;
 use crate::structural::Type;
 use crate::time;
-use crate::url::Url;
+use roost_object::url::Url;
 
 /// A format that is checked. Formats that stock does not know are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use roost_object::field::quote;
 
 use super::{Builtin, Invocation};
 use crate::cel::value::{EvalError, Key, Map, Outcome, Text, Value};
-use crate::url::Url;
+use roost_object::url::Url;
 
 pub(super) fn builtin(function: &str) -> Option<Builtin> {
     Some(match function {

@@ -16,8 +16,8 @@ use serde_json::Value;
 
 use self::props::Props;
 use self::spec::SpecView;
-use crate::url::Url;
 use crate::wording;
+use roost_object::url::Url;
 
 const APPROVAL: &str = "api-approved.kubernetes.io";
 

@@ -1,4 +1,4 @@
-//! Request URIs as Go's `net/url` reads them.
+//! Addresses as Go's `net/url` reads them: request URIs, and references that may be relative.
 
 use std::fmt::Write as _;
 use std::net::Ipv6Addr;
@@ -6,12 +6,16 @@ use std::net::Ipv6Addr;
 /// An absolute URI or an absolute path, taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Url {
-    pub(crate) text: String,
-    pub(crate) scheme: String,
+    /// What was read.
+    pub text: String,
+    /// The scheme, in lower case.
+    pub scheme: String,
     /// Host and port.
-    pub(crate) host: String,
-    pub(crate) escaped_path: String,
-    pub(crate) raw_query: String,
+    pub host: String,
+    /// The path as it is written in an address.
+    pub escaped_path: String,
+    /// What follows the question mark.
+    pub raw_query: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,12 +29,21 @@ enum Part {
 
 impl Url {
     /// Reads a request URI. The error is the sentence of Go's parser, without the `parse "…":` in front.
-    pub(crate) fn parse(text: &str) -> Result<Url, String> {
-        if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
-            return Err("net/url: invalid control character in URL".to_owned());
-        }
+    pub fn parse(text: &str) -> Result<Url, String> {
         if text.is_empty() {
             return Err("empty url".to_owned());
+        }
+        Self::read(text, true)
+    }
+
+    /// Reads a reference without a fragment, which may be relative.
+    pub fn parse_reference(text: &str) -> Result<Url, String> {
+        Self::read(text, false)
+    }
+
+    fn read(text: &str, is_request: bool) -> Result<Url, String> {
+        if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
+            return Err("net/url: invalid control character in URL".to_owned());
         }
         let mut url = Url {
             text: text.to_owned(),
@@ -50,9 +63,17 @@ impl Url {
             query.clone_into(&mut url.raw_query);
         }
         if !rest.starts_with('/') {
-            return if url.scheme.is_empty() { Err("invalid URI for request".to_owned()) } else { Ok(url) };
+            if !url.scheme.is_empty() {
+                return Ok(url);
+            }
+            if is_request {
+                return Err("invalid URI for request".to_owned());
+            }
+            if rest.split('/').next().is_some_and(|segment| segment.contains(':')) {
+                return Err("first path segment in URL cannot contain colon".to_owned());
+            }
         }
-        if !url.scheme.is_empty()
+        if (!url.scheme.is_empty() || !is_request && !rest.starts_with("///"))
             && let Some(after) = rest.strip_prefix("//")
         {
             let slash = after.find('/').unwrap_or(after.len());
@@ -66,13 +87,13 @@ impl Url {
     }
 
     /// The host without its port and brackets.
-    pub(crate) fn hostname(&self) -> &str {
+    pub fn hostname(&self) -> &str {
         let host = self.split_host().0;
         host.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(host)
     }
 
     /// The port, or nothing.
-    pub(crate) fn port(&self) -> &str {
+    pub fn port(&self) -> &str {
         self.split_host().1
     }
 
@@ -84,7 +105,7 @@ impl Url {
     }
 
     /// The query as keys with their values, in the order in which they stand. Malformed pairs are left out.
-    pub(crate) fn query(&self) -> Vec<(String, Vec<String>)> {
+    pub fn query(&self) -> Vec<(String, Vec<String>)> {
         let mut out: Vec<(String, Vec<String>)> = Vec::new();
         for pair in self.raw_query.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';')) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
