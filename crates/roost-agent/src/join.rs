@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use roost_ignition::Config;
 use roost_ignition::payload::{Joining, ReadPayloadError, paths};
-use serde_json::Value;
+use roost_network::mesh;
+use serde_json::{Value, json};
 
 use crate::apply::{ApplyError, apply};
 use crate::cluster::{self, Cluster, ClusterError};
@@ -296,11 +297,18 @@ pub fn leave(root: &Root, leaving: &Leaving<'_>, tell: &mut dyn FnMut(&str)) -> 
     if let Some(joining) = &joining {
         leave_cluster(root, joining, leaving, tell);
     }
+    // Its certificate is gone when the host is as it was.
+    let own = joining.as_ref().and_then(|joining| Cluster::as_node(root, &joining.bootstrap).ok());
     let host = Host { root: root.clone(), system: Linux, journal };
     let remains = host.undo(&mut |step| tell(&format!("undo: {step}")))?;
-    if let (Some(joining), Some(cluster)) = (&joining, administrator(leaving)) {
+    match (&joining, administrator(leaving), own) {
         // A kubelet that was still alive may have registered again.
-        let _ = cluster.delete_node(&joining.node_name);
+        (Some(joining), Some(cluster), _) => drop(cluster.delete_node(&joining.node_name)),
+        // Nobody is left who would show the key of the mesh again.
+        (Some(joining), None, Some(own)) => {
+            drop(own.annotate_node(&joining.node_name, &json!({mesh::KEY_ANNOTATION: null})));
+        }
+        _ => {}
     }
     Ok(remains)
 }

@@ -91,9 +91,10 @@ impl fmt::Display for Status {
             writeln!(formatter, "taints    {}", self.taints.join(", "))?;
         }
         if let Some(network) = &self.network {
-            let Report { pod_networks, routes, services, .. } = network;
+            let Report { pod_networks, routes, through_mesh, services, .. } = network;
             let pods = if pod_networks.is_empty() { "none".to_owned() } else { pod_networks.join(", ") };
-            writeln!(formatter, "network   pods {pods}; {routes} routes, {services} Services")?;
+            let mesh = if *through_mesh > 0 { format!(" ({through_mesh} through the mesh)") } else { String::new() };
+            writeln!(formatter, "network   pods {pods}; {routes} routes{mesh}, {services} Services")?;
             for problem in &network.problems {
                 writeln!(formatter, "network   {problem}")?;
             }

@@ -1,5 +1,5 @@
 //! The pod network of one node, decided and not done: from Nodes, Services, EndpointSlices and network policies to the
-//! configuration of the network plugins, routes to other nodes, one table of the packet filter, and answers to questions
+//! configuration of the network plugins, routes to other nodes, the peers of their mesh, one table of the packet filter, and answers to questions
 //! about names.
 //!
 //! Nothing here touches a host; `hcp-agent` does what these plans say.
@@ -7,6 +7,7 @@
 pub mod balance;
 pub mod dns;
 pub mod filter;
+pub mod mesh;
 pub mod model;
 pub mod plugin;
 pub mod policy;

@@ -4,11 +4,13 @@
 mod isolation;
 
 use std::collections::BTreeMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::mesh;
 
 pub use isolation::{Direction, Labels, NamedPort, Number, Peer, Pod, Policy, Port, Rule};
 
@@ -88,8 +90,17 @@ impl Protocol {
 pub struct Node {
     /// Its internal addresses.
     pub addresses: Vec<IpAddr>,
+    /// The addresses that it is known by outside.
+    #[serde(default)]
+    pub external_addresses: Vec<IpAddr>,
     /// The addresses of its pods.
     pub pod_networks: Vec<IpNet>,
+    /// Its public key in the mesh, once it has one.
+    #[serde(default)]
+    pub mesh_key: Option<mesh::Key>,
+    /// Where a router leads to it.
+    #[serde(default)]
+    pub mesh_endpoint: Option<SocketAddr>,
 }
 
 /// A port of a Service.
@@ -307,13 +318,17 @@ fn port_number(value: &Value) -> Option<u16> {
 }
 
 fn node(object: &Value) -> Node {
-    let internal = |address: &&Value| address["type"] == "InternalIP";
+    let addresses = |kind: &str| {
+        let of_kind = list(&object["status"]["addresses"]).filter(|address| address["type"] == kind);
+        of_kind.filter_map(|address| parsed(&address["address"])).collect()
+    };
+    let annotations = &object["metadata"]["annotations"];
     Node {
-        addresses: list(&object["status"]["addresses"])
-            .filter(internal)
-            .filter_map(|address| parsed(&address["address"]))
-            .collect(),
+        addresses: addresses("InternalIP"),
+        external_addresses: addresses("ExternalIP"),
         pod_networks: list(&object["spec"]["podCIDRs"]).filter_map(parsed).collect(),
+        mesh_key: annotations[mesh::KEY_ANNOTATION].as_str().and_then(mesh::key),
+        mesh_endpoint: parsed(&annotations[mesh::ENDPOINT_ANNOTATION]),
     }
 }
 

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use ipnet::IpNet;
 use roost_network::filter::TABLE;
+use roost_network::mesh;
 use roost_network::routes::{self, PROTOCOL, Route};
 
 use crate::linux::Linux;
@@ -49,18 +50,32 @@ pub(super) fn set_names_link(addresses: &[IpAddr]) -> Result<(), SystemError> {
     if !exists {
         Linux::run("ip", &["link", "add", NAMES_LINK, "type", "bridge"])?;
     }
-    let present = Linux::run("ip", &["-o", "addr", "show", "dev", NAMES_LINK])?;
-    for address in addresses {
-        let network = IpNet::from(*address).to_string();
-        if !present.split_whitespace().any(|word| word == network) {
-            let mut arguments = vec!["addr", "replace", &network, "dev", NAMES_LINK];
-            if address.is_ipv6() {
+    let networks: Vec<IpNet> = addresses.iter().copied().map(IpNet::from).collect();
+    set_addresses(NAMES_LINK, &networks)?;
+    if exists { Ok(()) } else { Linux::run("ip", &["link", "set", NAMES_LINK, "up"]).map(drop) }
+}
+
+/// Has the link of the mesh, which is there, carry packets from and to this node's pods.
+pub(super) fn set_mesh_link(pod_networks: &[IpNet]) -> Result<(), SystemError> {
+    let mtu = mesh::mtu(&Linux::run("ip", &["-j", "link", "show"])?).to_string();
+    Linux::run("ip", &["link", "set", mesh::LINK, "mtu", &mtu, "up"])?;
+    set_addresses(mesh::LINK, &mesh::addresses(pod_networks))
+}
+
+/// Gives a link addresses that it does not have yet.
+fn set_addresses(link: &str, networks: &[IpNet]) -> Result<(), SystemError> {
+    let present = Linux::run("ip", &["-o", "addr", "show", "dev", link])?;
+    for network in networks {
+        let text = network.to_string();
+        if !present.split_whitespace().any(|word| word == text) {
+            let mut arguments = vec!["addr", "replace", &text, "dev", link];
+            if network.addr().is_ipv6() {
                 arguments.push("nodad");
             }
             Linux::run("ip", &arguments)?;
         }
     }
-    if exists { Ok(()) } else { Linux::run("ip", &["link", "set", NAMES_LINK, "up"]).map(drop) }
+    Ok(())
 }
 
 /// Forgets the connections of UDP clients to an endpoint that is gone. There may be none, or no program for it.

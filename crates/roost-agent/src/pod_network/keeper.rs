@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use roost_network::model::{Kind, Model};
+use roost_network::routes::Way;
 use roost_network::zone::Zone;
 use roost_network::{Settings, balance, filter, plugin, routes};
 use serde_json::{Value, json};
 
 use super::follower::Change;
+use super::mesh::Mesh;
 use super::resolver::Names;
 use super::{Report, host, plugin_path, say, state};
 use crate::cluster::Cluster;
@@ -43,6 +45,7 @@ struct Keeper<'a> {
     said: String,
     told: Option<Value>,
     serial: u32,
+    mesh: Mesh,
 }
 
 /// Keeps the network for as long as there are followers. `follow_pods` begins to follow them, once there is a policy.
@@ -70,6 +73,7 @@ pub(super) fn keep(
         said: String::new(),
         told: None,
         serial: u32::try_from(seconds).unwrap_or_default(),
+        mesh: Mesh::default(),
     };
     let (mut due, mut passed) = (Instant::now(), Instant::now());
     let (mut is_unwritten, mut written) = (false, None::<Instant>);
@@ -162,9 +166,19 @@ impl Keeper<'_> {
         report.pod_networks = own.pod_networks.iter().map(ToString::to_string).collect();
         host::set_names_link(&self.settings.dns)?;
         self.apply_filter()?;
-        let plan = routes::plan(&self.model, self.node, &host::on_link()?);
+        let mut plan = routes::plan(&self.model, self.node, &host::on_link()?);
+        if let Err(error) = self.mesh.show(&self.root, self.node, &plan, &own) {
+            let reason = words::with_causes(error.as_ref());
+            report.problems.push(format!("the other nodes do not know this one's key for the mesh: {reason}"));
+        }
+        if let Err(error) = self.mesh.keep(&self.root, &plan, &own) {
+            report.problems.push(format!("this node is not in the mesh: {}", words::with_causes(&error)));
+            plan = plan.without_mesh();
+        }
+        report.problems.extend(self.mesh.silent());
         host::set_routes(&plan.routes)?;
         report.routes = plan.routes.len();
+        report.through_mesh = plan.routes.iter().filter(|route| route.way == Way::Mesh).count();
         report.problems.extend(plan.apart.iter().map(|apart| format!("no route to the pods of a node: {apart}")));
         match plugin::configuration(&own.pod_networks) {
             // Last, because the node is Ready with it.

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! Nodes, Services, EndpointSlices, ──followers──► keeper ──► plugins' file, routes, packet filter
-//! NetworkPolicies, Namespaces, Pods                 └──► names ──► resolver on the cluster's DNS address
+//! NetworkPolicies, Namespaces, Pods                 ├──► mesh, where nodes are not on one network
+//!                                                   └──► names ──► resolver on the cluster's DNS address
 //! ```
 //!
 //! While the cluster does not answer, the last state stays in force, also over a restart of the host.
@@ -11,6 +12,7 @@ mod follower;
 mod forward;
 mod host;
 mod keeper;
+mod mesh;
 mod resolver;
 mod state;
 

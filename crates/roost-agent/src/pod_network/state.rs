@@ -20,6 +20,9 @@ pub struct Report {
     pub pod_networks: Vec<String>,
     /// Routes to other nodes' pods.
     pub routes: usize,
+    /// Those of them that lead through the mesh.
+    #[serde(default)]
+    pub through_mesh: usize,
     /// Services.
     pub services: usize,
     /// What does not work, each in a sentence.

@@ -1,6 +1,7 @@
 //! What two hosts go through as nodes of one pod network: pods that find each other, policies that keep them apart, every way
 //! to a pod that kubectl has, a node that is cut off and comes back, a third one behind a router, and leaving without a trace.
 
+mod mesh;
 mod nat;
 mod outage;
 mod pods;

@@ -1,4 +1,5 @@
-//! A node behind a router that translates addresses: nothing reaches it, and kubectl does, by the tunnel that its agent keeps.
+//! A node behind a router that translates addresses: nothing reaches it, and yet kubectl does, by the tunnel that its agent keeps,
+//! and pods do, through the mesh.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,12 +12,12 @@ use super::super::host::Host;
 use super::super::journey::PATIENCE;
 use super::super::plane::ControlPlane;
 use super::super::shell::{output, until};
-use super::{pods, ways};
+use super::{mesh, pods, ways};
 
 /// Longer than either side believes in a tunnel without hearing anything.
 const DARK: Duration = Duration::from_secs(36);
 
-/// Takes kubectl to a pod of the hidden node, also after its router forgot everything.
+/// Takes kubectl and other pods to a pod of the hidden node, also after its router was dark.
 pub(super) fn behind(
     plane: &ControlPlane,
     work: &Path,
@@ -30,7 +31,8 @@ pub(super) fn behind(
         return Err(HostsError::Wrong(format!("{address} is reached, so nothing would be shown")));
     }
     plane.apply_to_guest(&json!({"apiVersion": "v1", "kind": "List", "items": [{
-        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "far", "namespace": "default"},
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": "far", "namespace": "default", "labels": {"app": "far"}},
         "spec": {"nodeSelector": {"kubernetes.io/hostname": hidden.name}, "terminationGracePeriodSeconds": 1,
             "containers": [pods::container()]},
     }]}))?;
@@ -41,14 +43,9 @@ pub(super) fn behind(
         hidden.name,
         address.trim()
     ));
-    for host in others {
-        until("a word on the node that has no route", PATIENCE, || {
-            let path = "jsonpath={.status.conditions[?(@.type==\"PodNetworkReady\")].message}";
-            let words = plane.guest(&["get", "node", &host.name, "-o", path]).map_err(|error| error.to_string())?;
-            if words.contains(&hidden.name) { Ok(()) } else { Err(words) }
-        })?;
-    }
-    tell("the other nodes say that they have no route to its pods");
+    let mesh = mesh::start(plane, hidden, others)?;
+    mesh.carries(tell)?;
+    mesh.measure(tell)?;
     router(hidden, "add table ip dark { chain f { type filter hook forward priority -200; drop; }; }")?;
     std::thread::sleep(DARK);
     router(hidden, "delete table ip dark")?;
@@ -56,12 +53,15 @@ pub(super) fn behind(
     until("the tunnel after its router was dark", PATIENCE, || {
         ways::one(plane, work, "far").map_err(|error| error.to_string())
     })?;
+    let tunnel = begin.elapsed().as_secs();
+    until("the mesh after its router was dark", PATIENCE, || mesh.reached())?;
     tell(&format!(
-        "its router was dark for {} s; {} s later all of it works again",
+        "its router was dark for {} s; {tunnel} s later kubectl reaches its pod, and after {} s all pods do",
         DARK.as_secs(),
         begin.elapsed().as_secs()
     ));
-    plane.guest(&["delete", "pod", "far"]).map(drop)
+    mesh.was_sealed(tell)?;
+    mesh.stop()
 }
 
 fn router(host: &Host, rules: &str) -> Result<(), HostsError> {
