@@ -1,12 +1,12 @@
-//! How often the metadata of a built-in kind is checked when it is updated.
+//! How often, and when, the metadata of a built-in kind is checked when it is updated.
 //!
 //! Stock checks metadata for all kinds alike, and then each kind's own rules check it again: as an update, as a whole, or
 //! both. Every complaint is reported each time.
 
 use roost_object::Value;
-use roost_object::field::{Errors, Path};
+use roost_object::field::{Error, Errors, Path};
 use roost_object::metadata;
-use roost_rules::NameRule;
+use roost_rules::Rules;
 
 use crate::resource::Resource;
 
@@ -76,7 +76,8 @@ const LOOKS: &[(&[Look], &[Kind])] = &[
     (&[Whole, Whole], &[("", "persistentvolumes")]),
     (&[], &[("policy", "poddisruptionbudgets"), ("", "events"), ("events.k8s.io", "events")]),
     (&[PlainUpdate], &[("coordination.k8s.io", "leases"), ("apiextensions.k8s.io", "customresourcedefinitions")]),
-    (&[PlainUpdate, PlainWhole], &[("node.k8s.io", "runtimeclasses"), ("apiregistration.k8s.io", "apiservices")]),
+    (&[PlainUpdate, PlainWhole], &[("apiregistration.k8s.io", "apiservices")]),
+    (&[PlainWhole, PlainUpdate], &[("node.k8s.io", "runtimeclasses")]),
     (
         &[PlainWhole],
         &[
@@ -106,28 +107,61 @@ pub(super) fn names_finalizers(resource: &Resource) -> bool {
     looks(resource).iter().any(|look| matches!(look, Update | Whole))
 }
 
-/// Checks the metadata of an update as often as the kind does, beyond what is done for all kinds.
-pub(super) fn validate_update(
-    resource: &Resource,
-    rule: NameRule,
-    subresource: &str,
-    (new, old): (&Value, &Value),
-    errors: &mut Errors,
-) {
-    let path = Path::new("metadata");
-    let (meta, old_meta) = (&new["metadata"], &old["metadata"]);
-    // A subresource is an update of its own that looks once.
-    let looks = match (subresource, looks(resource)) {
-        ("" | "status", own) if subresource.is_empty() || own.is_empty() => own,
-        (_, own) if own.iter().any(|look| matches!(look, Update | Whole)) => &[Update][..],
-        _ => &[PlainUpdate][..],
-    };
-    for look in looks {
+/// A change of an object of a built-in kind.
+pub(super) struct Changed<'a> {
+    pub(super) resource: &'a Resource,
+    pub(super) rules: &'a Rules,
+    pub(super) subresource: &'a str,
+    pub(super) new: &'a Value,
+    pub(super) old: &'a Value,
+}
+
+impl Changed<'_> {
+    /// Checks the metadata as often as the kind does, beyond what is done for all kinds, and puts what the kind's own rules
+    /// found where stock has it: what is wrong with the whole object follows the look at all of its metadata.
+    pub(super) fn validate(&self, own: &[Error], errors: &mut Errors) {
+        let looks = self.looks();
+        let between = match looks {
+            _ if own.is_empty() || !self.subresource.is_empty() => 0,
+            [Whole | PlainWhole, Update | PlainUpdate] => self.whole(own, <[Error]>::starts_with).unwrap_or(0),
+            [Update | PlainUpdate, Whole | PlainWhole] => {
+                self.whole(own, <[Error]>::ends_with).map_or(0, |whole| own.len() - whole)
+            }
+            _ => 0,
+        };
+        for (index, look) in looks.iter().enumerate() {
+            self.look(*look, errors);
+            if index == 0 {
+                errors.extend_from_slice(&own[..between]);
+            }
+        }
+        errors.extend_from_slice(&own[between..]);
+    }
+
+    /// How many of the kind's own complaints are about the object as if it were new; none when they cannot be told apart.
+    fn whole(&self, own: &[Error], has: fn(&[Error], &[Error]) -> bool) -> Option<usize> {
+        let mut whole = Errors::new();
+        (self.rules.validate)(self.new, &mut whole);
+        has(own, &whole).then_some(whole.len())
+    }
+
+    fn looks(&self) -> &'static [Look] {
+        // A subresource is an update of its own that looks once.
+        match (self.subresource, looks(self.resource)) {
+            ("" | "status", own) if self.subresource.is_empty() || own.is_empty() => own,
+            (_, own) if own.iter().any(|look| matches!(look, Update | Whole)) => &[Update],
+            _ => &[PlainUpdate],
+        }
+    }
+
+    fn look(&self, look: Look, errors: &mut Errors) {
+        let path = Path::new("metadata");
+        let meta = &self.new["metadata"];
         match look {
-            Update | PlainUpdate => metadata::validate_update(meta, old_meta, &path, errors),
+            Update | PlainUpdate => metadata::validate_update(meta, &self.old["metadata"], &path, errors),
             Whole | PlainWhole => {
-                let check = |name: &str, prefix| rule.check(new, name, prefix);
-                metadata::validate(meta, resource.namespaced, check, &path, errors);
+                let check = |name: &str, prefix| self.rules.name.check(self.new, name, prefix);
+                metadata::validate(meta, self.resource.namespaced, check, &path, errors);
             }
         }
         if matches!(look, Update | Whole) {

@@ -222,16 +222,19 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
     match &resource.origin {
         Origin::BuiltIn(_, rules) => {
             metadata::validate_update(meta, old_meta, &path, &mut errors);
-            metadata_checks::validate_update(resource, rules.name, target.subresource, (new, old), &mut errors);
+            let mut own = Errors::new();
             match target.subresource {
-                "status" => (rules.validate_status_update)(new, old, &mut errors),
-                "approval" => certificate::validate_update(new, old, Part::Approval, &mut errors),
-                "finalize" => namespace::validate_finalize(new, &mut errors),
-                "ephemeralcontainers" => pod::validate_ephemeral_containers(new, old, &mut errors),
-                "resize" => pod::validate_resize(new, old, &mut errors),
+                "status" => (rules.validate_status_update)(new, old, &mut own),
+                "approval" => certificate::validate_update(new, old, Part::Approval, &mut own),
+                "finalize" => namespace::validate_finalize(new, &mut own),
+                "ephemeralcontainers" => pod::validate_ephemeral_containers(new, old, &mut own),
+                "resize" => pod::validate_resize(new, old, &mut own),
                 "binding" => {}
-                _ => (rules.validate_update)(new, old, &mut errors),
+                _ => (rules.validate_update)(new, old, &mut own),
             }
+            let subresource = target.subresource;
+            let changed = metadata_checks::Changed { resource, rules, subresource, new, old };
+            changed.validate(&own, &mut errors);
             refuse(resource, new, &errors)?;
             if target.subresource.is_empty() && (rules.warns_on_update)(new, old) {
                 warn(target, rules, new);

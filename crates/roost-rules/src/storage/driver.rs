@@ -185,7 +185,9 @@ pub(super) fn validate_capacity_update(new: &Value, old: &Value, errors: &mut Er
     label_selector(&Spot::root(&old["nodeTopology"]), SelectorValues::Checked, &mut before);
     validate_offer(new, if before.is_empty() { SelectorValues::Checked } else { SelectorValues::Trusted }, errors);
     let root = Spot::root(new);
-    if !same(&new["nodeTopology"], &old["nodeTopology"]) {
+    // An empty selector selects all nodes, and none no nodes.
+    let is_given = |capacity: &Value| capacity["nodeTopology"].is_object();
+    if is_given(new) != is_given(old) || !same(&new["nodeTopology"], &old["nodeTopology"]) {
         let path = Path::new("nodeTopology");
         errors.push(shown::invalid(&path, "*LabelSelector", &new["nodeTopology"], IMMUTABLE));
     }
