@@ -20,4 +20,14 @@ impl Random {
         self.state ^= self.state << 17;
         self.state % limit.max(1)
     }
+
+    /// Whether something happens that happens so many times in a hundred.
+    pub fn chance(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// One of several; there must be one.
+    pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
+        &items[self.below(items.len() as u64) as usize]
+    }
 }

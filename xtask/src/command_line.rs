@@ -132,6 +132,15 @@ pub(crate) struct Differential {
     /// Prints only the numbers, not the differences.
     #[arg(long)]
     pub(crate) summary: bool,
+    /// Instead of the sequences: so many random objects, replacements and patches of each kind.
+    #[arg(long, value_name = "COUNT", conflicts_with = "filter")]
+    pub(crate) random: Option<u64>,
+    /// The seed of the first random objects; the next ones have the next seeds.
+    #[arg(long, default_value_t = 1, requires = "random")]
+    pub(crate) seed: u64,
+    /// Only random objects of this kind: `Pod`, or `v1/Pod`.
+    #[arg(long, requires = "random")]
+    pub(crate) kind: Option<String>,
 }
 
 /// How long the components run.

@@ -1,6 +1,9 @@
 //! `cargo xtask differential`: the same requests to our engine and to stock.
 
-use roost_tests::differential::{Detail, Options, Servers, run as run_suite};
+use std::time::Instant;
+
+use roost_tests::differential::random::{self, Draw, Drawn};
+use roost_tests::differential::{Detail, Options, Servers, Summary, run as run_suite};
 
 use crate::command_line::Differential;
 use crate::planes;
@@ -10,6 +13,10 @@ use crate::task::TaskError;
 pub(crate) async fn run(arguments: &Differential) -> Result<(), TaskError> {
     let planes = planes::start(&arguments.planes).await?;
     let servers = Servers { stock: planes.stock.administrator()?, ours: planes.ours.administrator()? };
+    if let Some(rounds) = arguments.random {
+        let draw = Draw { rounds, seed: arguments.seed, kind: arguments.kind.clone() };
+        return run_random(&servers, &draw, arguments.summary).await;
+    }
     let suffix = planes.suffix();
     let detail = match arguments.verbose {
         0 => Detail::Differences,
@@ -17,12 +24,10 @@ pub(crate) async fn run(arguments: &Differential) -> Result<(), TaskError> {
         _ => Detail::Bodies,
     };
     let options = Options { filter: arguments.filter.clone(), suffix, detail };
-    let start = std::time::Instant::now();
+    let start = Instant::now();
     let summary = run_suite(servers, options).await?;
     if !arguments.summary {
-        for verdict in &summary.verdicts {
-            print!("{verdict}");
-        }
+        print_differences(&summary);
     }
     // Two stock planes never differ, which says nothing about what is open on ours.
     if arguments.planes.ours != "stock" {
@@ -36,5 +41,31 @@ pub(crate) async fn run(arguments: &Differential) -> Result<(), TaskError> {
         Ok(())
     } else {
         Err(TaskError::Found(format!("{} sequences differ from stock", summary.failed())))
+    }
+}
+
+/// The same with random objects.
+async fn run_random(servers: &Servers, draw: &Draw, only_numbers: bool) -> Result<(), TaskError> {
+    let start = Instant::now();
+    let Drawn { summary, accepted, places } = random::run(servers, draw).await?;
+    if !only_numbers {
+        print_differences(&summary);
+    }
+    for (place, count) in &places {
+        println!("{count:>5}  {place}");
+    }
+    let seconds = start.elapsed().as_secs_f32();
+    println!("seed {}: {summary}; stock accepted {accepted}; {seconds:.1} s", draw.seed);
+    if summary.failed() == 0 {
+        Ok(())
+    } else {
+        let (failed, places) = (summary.failed(), places.len());
+        Err(TaskError::Found(format!("{failed} random objects differ from stock, in {places} places")))
+    }
+}
+
+fn print_differences(summary: &Summary) {
+    for verdict in &summary.verdicts {
+        print!("{verdict}");
     }
 }

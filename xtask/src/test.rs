@@ -39,7 +39,9 @@ pub(crate) async fn run() -> Result<(), TaskError> {
 
     let start = Instant::now();
     let choice = || PlaneChoice { ours: "hcp".to_owned(), stock: None };
-    differential::run(&Differential { planes: choice(), filter: None, verbose: 0, summary: false }).await?;
+    let table =
+        Differential { planes: choice(), filter: None, verbose: 0, summary: false, random: None, seed: 1, kind: None };
+    differential::run(&table).await?;
     report.note("differential", start);
 
     let start = Instant::now();

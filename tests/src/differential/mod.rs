@@ -6,6 +6,7 @@
 pub mod comparison;
 pub mod execution;
 pub mod normalization;
+pub mod random;
 pub mod report;
 pub mod substitution;
 pub mod suite;

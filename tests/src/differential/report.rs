@@ -35,6 +35,8 @@ pub struct Verdict {
     pub differences: Vec<Difference>,
     /// Whether it differed at first and did not when it was run again.
     pub on_second_try: bool,
+    /// The command that runs it alone.
+    pub again: String,
 }
 
 impl Verdict {
@@ -73,6 +75,7 @@ impl Verdict {
             compared: 0,
             differences: Vec::new(),
             on_second_try: false,
+            again: format!("cargo xtask differential --filter {}", sequence.name),
         }
     }
 }
@@ -87,6 +90,9 @@ impl fmt::Display for Verdict {
             for line in difference.text.lines() {
                 writeln!(formatter, "    {line}")?;
             }
+        }
+        if !self.differences.is_empty() {
+            writeln!(formatter, "  again: {}", self.again)?;
         }
         Ok(())
     }

@@ -50,6 +50,14 @@ pub enum SuiteError {
         /// The namespace.
         namespace: String,
     },
+    /// Stock does not take an object that updates start from.
+    #[error("stock does not have the valid object {name}: {answer}")]
+    Valid {
+        /// Kind and name.
+        name: String,
+        /// What stock said.
+        answer: String,
+    },
     /// A task of the suite itself died.
     #[error("the suite broke: {0}")]
     Broken(String),
@@ -159,8 +167,8 @@ impl Context {
         let suffix = format!("{}{again}", self.options.suffix);
         let variables = Self::variables(sequence, &suffix)?;
         let (stock, ours) = tokio::join!(
-            self.execute(sequence, &self.servers.stock, "stock", &suffix, variables.clone()),
-            self.execute(sequence, &self.servers.ours, "ours", &suffix, variables),
+            execute(sequence, &self.servers.stock, "stock", &suffix, variables.clone()),
+            execute(sequence, &self.servers.ours, "ours", &suffix, variables),
         );
         let mut verdict = Verdict::new(sequence);
         let (stock, ours) = (stock?, ours?);
@@ -214,38 +222,37 @@ impl Context {
         }
         Ok(variables)
     }
-
-    /// Runs a sequence on one server. A step that cannot be run ends the sequence, as an answer of its own.
-    async fn execute(
-        &self,
-        sequence: &Sequence,
-        client: &Client,
-        server: &str,
-        suffix: &str,
-        variables: Variables,
-    ) -> Result<Vec<(usize, Exchange)>, SuiteError> {
-        if needs_namespace(sequence) {
-            let namespace = format!("{}{suffix}", sequence.name);
-            prepare_namespace(client, server, &namespace).await?;
-        }
-        let mut execution = Execution::new(sequence, client.clone(), variables)?;
-        let mut exchanges = Vec::new();
-        for (index, step) in sequence.steps.iter().enumerate() {
-            match execution.step(step).await {
-                Ok(answers) => exchanges.extend(answers.into_iter().map(|answer| (index + 1, answer))),
-                Err(error) => {
-                    let request = step.request.clone().unwrap_or_else(|| "collect".to_owned());
-                    let answer = json!({ENDED: format!("{server}: {error}")});
-                    exchanges.push((index + 1, Exchange { request, answer }));
-                    break;
-                }
-            }
-        }
-        Ok(exchanges)
-    }
 }
 
-fn readable(answer: Option<&Value>) -> String {
+/// Runs a sequence on one server. A step that cannot be run ends the sequence, as an answer of its own.
+pub(super) async fn execute(
+    sequence: &Sequence,
+    client: &Client,
+    server: &str,
+    suffix: &str,
+    variables: Variables,
+) -> Result<Vec<(usize, Exchange)>, SuiteError> {
+    if needs_namespace(sequence) {
+        let namespace = format!("{}{suffix}", sequence.name);
+        prepare_namespace(client, server, &namespace).await?;
+    }
+    let mut execution = Execution::new(sequence, client.clone(), variables)?;
+    let mut exchanges = Vec::new();
+    for (index, step) in sequence.steps.iter().enumerate() {
+        match execution.step(step).await {
+            Ok(answers) => exchanges.extend(answers.into_iter().map(|answer| (index + 1, answer))),
+            Err(error) => {
+                let request = step.request.clone().unwrap_or_else(|| "collect".to_owned());
+                let answer = json!({ENDED: format!("{server}: {error}")});
+                exchanges.push((index + 1, Exchange { request, answer }));
+                break;
+            }
+        }
+    }
+    Ok(exchanges)
+}
+
+pub(super) fn readable(answer: Option<&Value>) -> String {
     match answer {
         Some(answer) => format!("{answer:#}"),
         None => "nothing".to_owned(),
@@ -275,7 +282,7 @@ fn needs_namespace(sequence: &Sequence) -> bool {
 }
 
 /// Makes a namespace and waits for what the controllers put into it, because pods cannot be created before.
-async fn prepare_namespace(client: &Client, server: &str, namespace: &str) -> Result<(), SuiteError> {
+pub(super) async fn prepare_namespace(client: &Client, server: &str, namespace: &str) -> Result<(), SuiteError> {
     let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
     client.send(Call::new(http::Method::POST, "/api/v1/namespaces").json(&body)).await?;
     let start = Instant::now();

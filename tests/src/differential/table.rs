@@ -41,7 +41,7 @@ struct File {
 }
 
 /// Requests that run one after the other in a namespace of their own.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sequence {
     /// The name, unique in the whole table; also the name of the namespace.
@@ -302,7 +302,8 @@ pub fn read(directory: &Path) -> Result<Table, TableError> {
     Ok(table)
 }
 
-fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, TableError> {
+/// Reads one file of the format's YAML.
+pub(super) fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, TableError> {
     // A bare `y` is a name here, not a truth value.
     let mut options = serde_saphyr::Options::default();
     options.strict_booleans = true;

@@ -1,0 +1,143 @@
+//! Sends a case to both servers and says whether their answers differ, and where.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::case::Case;
+use crate::client::Client;
+use crate::differential::execution::Exchange;
+use crate::differential::substitution::Variables;
+use crate::differential::suite::{Servers, SuiteError, execute};
+
+/// How often stock is asked again: that it goes through its maps in the same order every time is then unlikely.
+const QUESTIONS: usize = 8;
+
+static INDEX: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\[[^\]]*\]").expect("the pattern is a constant"));
+
+/// Two answers that differ.
+#[derive(Debug)]
+pub(super) struct Difference {
+    pub(super) request: String,
+    pub(super) stock: Value,
+    pub(super) ours: Value,
+    /// What differs, without the numbers of items: two cases that differ in the same place are mostly one fault.
+    pub(super) place: String,
+}
+
+/// What came of a case: whether stock accepted it, and the difference.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub(super) accepted: bool,
+    pub(super) difference: Option<Difference>,
+}
+
+/// Sends a case to both and compares.
+pub(super) async fn judge(servers: &Servers, case: &Case<'_>) -> Result<Outcome, SuiteError> {
+    let (stock, ours) = tokio::try_join!(ask(case, &servers.stock, "stock"), ask(case, &servers.ours, "ours"))?;
+    let accepted = stock.answer["status"].as_u64().is_some_and(|status| status < 300);
+    let is_same = stock.answer == ours.answer || stock_says_both(servers, case, &stock.answer, &ours.answer).await?;
+    let difference = (!is_same).then(|| Difference {
+        request: stock.request,
+        place: place(&stock.answer, &ours.answer),
+        stock: stock.answer,
+        ours: ours.answer,
+    });
+    Ok(Outcome { accepted, difference })
+}
+
+async fn ask(case: &Case<'_>, client: &Client, server: &str) -> Result<Exchange, SuiteError> {
+    let mut exchanges = execute(&case.sequence(), client, server, "", Variables::default()).await?;
+    exchanges.pop().map(|(_, exchange)| exchange).ok_or_else(|| SuiteError::Broken("no answer".to_owned()))
+}
+
+/// Whether stock, asked again, gives our answer too, or gives the same causes in changing orders.
+async fn stock_says_both(servers: &Servers, case: &Case<'_>, stock: &Value, ours: &Value) -> Result<bool, SuiteError> {
+    let in_another_order = is_same_in_another_order(stock, ours);
+    for _ in 0..QUESTIONS {
+        let again = ask(case, &servers.stock, "stock").await?.answer;
+        if again == *ours || (in_another_order && again != *stock) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn causes(answer: &Value) -> &[Value] {
+    answer.pointer("/body/details/causes").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn is_same_in_another_order(stock: &Value, ours: &Value) -> bool {
+    let sorted = |answer: &Value| {
+        let mut texts: Vec<String> = causes(answer).iter().map(Value::to_string).collect();
+        texts.sort_unstable();
+        texts
+    };
+    let same_beside = ["status", "headers"].iter().all(|part| stock[part] == ours[part]);
+    same_beside && !causes(stock).is_empty() && sorted(stock) == sorted(ours)
+}
+
+fn place(stock: &Value, ours: &Value) -> String {
+    let (left, right) = (causes(stock), causes(ours));
+    let first = (0..left.len().max(right.len())).find(|index| left.get(*index) != right.get(*index));
+    let cause = first.and_then(|index| left.get(index).or_else(|| right.get(index)));
+    let field = cause.and_then(|cause| cause["field"].as_str()).unwrap_or_default();
+    let place = if stock["status"] == ours["status"] {
+        if cause.is_some() { field.to_owned() } else { first_difference(stock, ours, String::new()) }
+    } else {
+        format!("{field} (status {} and {})", stock["status"], ours["status"])
+    };
+    INDEX.replace_all(&place, "[]").into_owned()
+}
+
+fn first_difference(stock: &Value, ours: &Value, path: String) -> String {
+    match (stock, ours) {
+        (Value::Object(left), Value::Object(right)) => {
+            let names = left.keys().chain(right.keys().filter(|name| !left.contains_key(*name)));
+            let different = names.filter(|name| left.get(*name) != right.get(*name)).min();
+            let both = different.map(|name| (name, left.get(name), right.get(name)));
+            match both {
+                Some((name, Some(left), Some(right))) => first_difference(left, right, format!("{path}/{name}")),
+                Some((name, _, _)) => format!("{path}/{name}"),
+                None => path,
+            }
+        }
+        (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
+            match left.iter().zip(right).find(|(left, right)| left != right) {
+                Some((left, right)) => first_difference(left, right, format!("{path}[]")),
+                None => path,
+            }
+        }
+        _ => path,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{is_same_in_another_order, place};
+
+    fn refused(fields: &[&str]) -> Value {
+        let causes: Vec<Value> = fields.iter().map(|field| json!({"field": field, "message": "bad"})).collect();
+        json!({"status": 422, "headers": {}, "body": {"message": fields.join(", "), "details": {"causes": causes}}})
+    }
+
+    #[test]
+    fn orders_of_causes() {
+        assert!(is_same_in_another_order(&refused(&["a", "b"]), &refused(&["b", "a"])));
+        assert!(!is_same_in_another_order(&refused(&["a", "b"]), &refused(&["a", "c"])));
+        assert!(!is_same_in_another_order(&refused(&[]), &refused(&[])), "without causes the text itself counts");
+    }
+
+    #[test]
+    fn places() {
+        let of = |stock: &Value, ours: &Value| place(stock, ours);
+        assert_eq!(of(&refused(&["spec.a[3].b", "c"]), &refused(&["c"])), "spec.a[].b");
+        let accepted = json!({"status": 200, "headers": {}, "body": {"spec": {"list": [{"a": 1}, {"a": 2}]}}});
+        let other = json!({"status": 200, "headers": {}, "body": {"spec": {"list": [{"a": 1}, {"a": 3}]}}});
+        assert_eq!(of(&accepted, &other), "/body/spec/list[]/a");
+        assert_eq!(of(&refused(&["spec.x"]), &accepted), "spec.x (status 422 and 200)");
+    }
+}
