@@ -4,11 +4,13 @@
 //! host is and what becomes of it is decided behind the trait [`Registry`]; nothing here knows a Kubernetes client.
 
 mod answer;
+mod logs;
 mod registry;
 mod route;
 mod server;
 mod token;
 
+pub use logs::Logs;
 pub use registry::{Ask, Caller, Document, FileQuery, Refusal, Registry};
 pub use server::{Server, Settings};
 pub use token::{Claims, Signer, TokenProblem};

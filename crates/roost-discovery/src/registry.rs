@@ -102,6 +102,12 @@ pub trait Registry: Send + Sync + 'static {
     /// A file of an environment.
     fn file(&self, infra_env: String, query: FileQuery) -> impl Future<Output = Result<Document, Refusal>> + Send;
 
+    /// A host sends what it and its system said.
+    fn keep_logs(&self, caller: Caller, logs: Bytes) -> impl Future<Output = Result<(), Refusal>> + Send;
+
+    /// What a host sent.
+    fn logs(&self, caller: Caller) -> impl Future<Output = Result<Document, Refusal>> + Send;
+
     /// An environment, as upstream's image service reads it.
     fn environment(&self, infra_env: String) -> impl Future<Output = Result<Document, Refusal>> + Send;
 }

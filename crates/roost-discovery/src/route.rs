@@ -36,6 +36,18 @@ pub(crate) enum Call {
         infra_env: String,
         host: String,
     },
+    SendLogs {
+        infra_env: String,
+        host: String,
+    },
+    Logs {
+        infra_env: String,
+        host: String,
+    },
+    LogsProgress {
+        infra_env: String,
+        host: String,
+    },
     File {
         infra_env: String,
         query: FileQuery,
@@ -75,6 +87,19 @@ pub(crate) fn read(method: &Method, uri: &Uri) -> Call {
         ["infra-envs", infra_env, "hosts", host, "progress"] => {
             (Method::PUT, Call::Progress { infra_env: id(infra_env), host: id(host) })
         }
+        ["infra-envs", infra_env, "hosts", host, "logs-progress"] => {
+            (Method::PUT, Call::LogsProgress { infra_env: id(infra_env), host: id(host) })
+        }
+        // Whose logs they are stands behind the path; the cluster is the host's own.
+        ["clusters", _, "logs"] => {
+            let named = |name: &str| id(&parameter(uri, name).unwrap_or_default());
+            let (infra_env, host) = (named("infra_env_id"), named("host_id"));
+            if *method == Method::POST {
+                (Method::POST, Call::SendLogs { infra_env, host })
+            } else {
+                (Method::GET, Call::Logs { infra_env, host })
+            }
+        }
         // Upstream has this one path in the singular.
         ["infra-env" | "infra-envs", infra_env, "hosts", host, "downloads", "ignition"] => {
             (Method::GET, Call::Ignition { infra_env: id(infra_env), host: id(host) })
@@ -93,6 +118,9 @@ impl Call {
             | Call::Reply { infra_env, .. }
             | Call::Progress { infra_env, .. }
             | Call::Ignition { infra_env, .. }
+            | Call::SendLogs { infra_env, .. }
+            | Call::Logs { infra_env, .. }
+            | Call::LogsProgress { infra_env, .. }
             | Call::File { infra_env, .. }
             | Call::Environment { infra_env } => Some(infra_env),
             Call::Health | Call::WrongMethod | Call::Other => None,
@@ -105,6 +133,9 @@ impl Call {
             Call::Instructions { host, .. }
             | Call::Reply { host, .. }
             | Call::Progress { host, .. }
+            | Call::SendLogs { host, .. }
+            | Call::Logs { host, .. }
+            | Call::LogsProgress { host, .. }
             | Call::Ignition { host, .. } => Some(host),
             _ => None,
         };
@@ -113,7 +144,7 @@ impl Call {
 
     /// Whether the token may stand in the address, because what asks can send no header.
     pub(crate) fn is_download(&self) -> bool {
-        matches!(self, Call::File { .. } | Call::Environment { .. } | Call::Ignition { .. })
+        matches!(self, Call::File { .. } | Call::Environment { .. } | Call::Ignition { .. } | Call::Logs { .. })
     }
 }
 
@@ -175,6 +206,11 @@ mod tests {
             call(&Method::GET, &format!("{base}/infra-env/ONE/hosts/TWO/downloads/ignition")),
             Call::Ignition { infra_env: infra_env.clone(), host }
         );
+        let logs = format!("{base}/clusters/space%2Fdemo/logs?logs_type=host&infra_env_id=ONE&host_id=TWO");
+        let (mine, theirs) = (infra_env.clone(), TWO.to_owned());
+        assert_eq!(call(&Method::POST, &logs), Call::SendLogs { infra_env: mine.clone(), host: theirs.clone() });
+        assert_eq!(call(&Method::GET, &logs), Call::Logs { infra_env: mine, host: theirs });
+        assert!(!call(&Method::GET, &format!("{base}/clusters/demo/logs?host_id=TWO")).is_well_formed());
         let query = FileQuery {
             name: "ipxe-script".to_owned(),
             address: "52:54:00:00:00:01".to_owned(),

@@ -5,19 +5,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, StatusCode, request};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
+use roost_host::form;
 use roost_host::wire::{MAX_BODY, RENEWED_TOKEN_HEADER, TOKEN_HEADER};
 use roost_ignition_server::{
     CertificateError, Counter, Limits, Patience, ServingCertificate, caller, converse, receive, tls_config,
 };
 use serde::de::DeserializeOwned;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::answer::{self, Answer};
+use crate::logs::LARGEST_LOG;
 use crate::registry::{Ask, Caller, Refusal, Registry};
 use crate::route::{self, Call};
 use crate::token::{Claims, TokenProblem};
@@ -44,18 +47,26 @@ impl Default for Settings {
     }
 }
 
+/// Hosts whose logs are received at a time.
+const RECEIVING: usize = 4;
+/// What a form has beside its file.
+const FORM: usize = 4096;
+/// So much longer than other bodies logs may take: they are long.
+const SLOW: u32 = 6;
+
 /// The service, without its listener.
 pub struct Server<R> {
     registry: Arc<R>,
     settings: Settings,
     addresses: Counter<IpAddr>,
+    receiving: Semaphore,
 }
 
 impl<R: Registry> Server<R> {
     /// A service that asks this registry.
     pub fn new(registry: Arc<R>, settings: Settings) -> Arc<Self> {
         let addresses = Counter::new(settings.limits.address, settings.limits.remembered, Instant::now());
-        Arc::new(Self { registry, settings, addresses })
+        Arc::new(Self { registry, settings, addresses, receiving: Semaphore::new(RECEIVING) })
     }
 
     /// Serves until `stop` becomes true, then lets open requests finish. The certificate may be replaced meanwhile.
@@ -172,6 +183,16 @@ impl<R: Registry> Server<R> {
                 registry.progress(Caller { infra_env, host, peer }, progress).await?;
                 Ok(answer::empty(StatusCode::OK))
             }
+            Call::SendLogs { infra_env, host } => {
+                let logs = self.logs(head, body).await?;
+                registry.keep_logs(Caller { infra_env, host, peer }, logs).await?;
+                Ok(answer::empty(StatusCode::NO_CONTENT))
+            }
+            Call::Logs { infra_env, host } => {
+                Ok(answer::document(registry.logs(Caller { infra_env, host, peer }).await?))
+            }
+            // How far the sending is says nothing that the logs do not say when they are there.
+            Call::LogsProgress { .. } => Ok(answer::empty(StatusCode::NO_CONTENT)),
             Call::Ignition { infra_env, host } => {
                 Ok(answer::document(registry.ignition(Caller { infra_env, host, peer }).await?))
             }
@@ -181,14 +202,29 @@ impl<R: Registry> Server<R> {
         }
     }
 
+    /// Reads the logs out of the form that they come in, of a few hosts at a time.
+    async fn logs(&self, head: &request::Parts, body: Incoming) -> Result<Bytes, Refusal> {
+        let Ok(_turn) = self.receiving.try_acquire() else {
+            return Err(Refusal::Unavailable("other hosts send their logs; send again".to_owned()));
+        };
+        let body = collect(body, LARGEST_LOG + FORM, self.settings.read_timeout.saturating_mul(SLOW)).await?;
+        let kind = head.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let file = form::read(kind, &body)
+            .ok_or_else(|| Refusal::Invalid(format!("logs come as a form with the file {}", form::FILE_FIELD)))?;
+        Ok(body.slice_ref(file))
+    }
+
     /// Reads a body, which is neither long nor slow.
     async fn read<T: DeserializeOwned>(&self, body: Incoming) -> Result<T, Refusal> {
-        let collected = tokio::time::timeout(self.settings.read_timeout, Limited::new(body, MAX_BODY).collect()).await;
-        let body: Bytes = match collected {
-            Ok(Ok(collected)) => collected.to_bytes(),
-            Ok(Err(_)) => return Err(Refusal::Invalid(format!("the body is longer than {MAX_BODY} bytes or broken"))),
-            Err(_) => return Err(Refusal::Invalid("the body did not come in time".to_owned())),
-        };
+        let body = collect(body, MAX_BODY, self.settings.read_timeout).await?;
         serde_json::from_slice(&body).map_err(|error| Refusal::Invalid(format!("the body cannot be read: {error}")))
+    }
+}
+
+async fn collect(body: Incoming, largest: usize, patience: Duration) -> Result<Bytes, Refusal> {
+    match tokio::time::timeout(patience, Limited::new(body, largest).collect()).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(_)) => Err(Refusal::Invalid(format!("the body is longer than {largest} bytes or broken"))),
+        Err(_) => Err(Refusal::Invalid("the body did not come in time".to_owned())),
     }
 }

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use roost_discovery::{
@@ -81,6 +82,15 @@ impl Registry for Memory {
         } else {
             Err(Refusal::NotFound(format!("no {}", query.name)))
         }
+    }
+
+    async fn keep_logs(&self, caller: Caller, logs: Bytes) -> Result<(), Refusal> {
+        self.note(format!("logs {} {}", caller.host, String::from_utf8_lossy(&logs)));
+        Ok(())
+    }
+
+    async fn logs(&self, caller: Caller) -> Result<Document, Refusal> {
+        Ok(Document { content_type: "application/gzip", body: caller.host.into() })
     }
 
     async fn environment(&self, infra_env: String) -> Result<Document, Refusal> {
@@ -208,6 +218,36 @@ async fn tokens_open_one_environment_and_expire() {
     assert!(body.to_lowercase().contains("roost-token: renewed"), "{body}");
     let (_, body) = service.call("GET", &host, Some(&good), "").await;
     assert!(!body.to_lowercase().contains("roost-token"));
+}
+
+#[tokio::test]
+async fn logs_come_in_a_form_and_go_by_a_link() {
+    let service = Service::start().await;
+    let token = service.good();
+    let path =
+        format!("/api/assisted-install/v2/clusters/own/logs?logs_type=host&infra_env_id={ENVIRONMENT}&host_id={HOST}");
+    let send = |kind: &str, body: &[u8], token: &str| {
+        let mut request = format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nX-Secret-Key: {token}\r\nContent-Type: {kind}\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        )
+        .into_bytes();
+        request.extend_from_slice(body);
+        request
+    };
+    let (kind, body) = roost_host::form::write("logs.tar.gz", b"words");
+    assert_eq!(service.raw(&send(&kind, &body, &token)).await.unwrap().0, 204);
+    assert_eq!(service.raw(&send("application/json", b"{}", &token)).await.unwrap().0, 400, "no form");
+    let foreign = service.token(OTHER, SignedDuration::ZERO, SignedDuration::from_hours(1));
+    assert_eq!(service.raw(&send(&kind, &body, &foreign)).await.unwrap().0, 403);
+    assert_eq!(*service.registry.calls.lock(), [format!("logs {HOST} words")]);
+    let link = path["/api/assisted-install/v2/".len()..].to_owned();
+    let (code, body) = service.call("GET", &format!("{link}&api_key={token}"), None, "").await;
+    assert!(code == 200 && body.ends_with(HOST), "{body}");
+    assert_eq!(service.call("GET", &format!("{link}&api_key={foreign}"), None, "").await.0, 404);
+    assert_eq!(service.call("GET", &link, None, "").await.0, 401);
+    let progress = format!("infra-envs/{ENVIRONMENT}/hosts/{HOST}/logs-progress");
+    assert_eq!(service.call("PUT", &progress, Some(&token), "{\"logs_state\":\"completed\"}").await.0, 204);
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@
 //! service and our agent with its.
 
 pub mod disk;
+pub mod form;
 pub mod identity;
 pub mod inventory;
 pub mod labels;

@@ -36,10 +36,12 @@ mod publishing;
 mod queue;
 mod watch;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use roost_discovery::Logs;
 use roost_ignition_server::{Artifacts, Limits, Servers};
 use roost_runtime::Runtime;
 
@@ -82,11 +84,13 @@ pub struct Supplies {
     pub artifacts: Arc<Artifacts>,
     /// What hosts boot.
     pub images: BaseImages,
+    /// Where the logs of hosts are kept.
+    pub host_logs: PathBuf,
 }
 
 /// Runs all controllers on a management plane until the future is dropped.
 pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front, supplies: Supplies) {
-    let Supplies { artifacts, images } = supplies;
+    let Supplies { artifacts, images, host_logs } = supplies;
     while !prepare(&client, &*runtime).await {
         tokio::time::sleep(INSTALL_RETRY).await;
     }
@@ -100,8 +104,8 @@ pub async fn run<R: Runtime>(client: kube::Client, runtime: Arc<R>, front: Front
         offers: Arc::clone(&offers),
     };
     let hosts = Arc::new(Hosts::default());
-    let discovery =
-        Arc::new(Discovery::new(objects.clone(), Arc::clone(&queue), Arc::clone(&hosts), ImageService::new(images)));
+    let (images, logs) = (ImageService::new(images), Logs::new(host_logs));
+    let discovery = Arc::new(Discovery::new(objects.clone(), Arc::clone(&queue), Arc::clone(&hosts), images, logs));
     let nodes = Nodes::new(Arc::clone(&runtime), objects.clone(), Arc::clone(&queue), Arc::clone(&fleet));
     let context = Arc::new(Context {
         objects: objects.clone(),

@@ -32,7 +32,8 @@ impl Disk {
         live_image::write(images.path())?;
         let given = roost_image_server::given(images.path())?;
         let base = BaseImages { given, directory: images.path().join("fetched") };
-        let supplies = Supplies { images: base, ..Supplies::default() };
+        let host_logs = images.path().join("host-logs");
+        let supplies = Supplies { images: base, host_logs, ..Supplies::default() };
         Ok((Disk { full, _directory: directory, _images: images, supplies }, store))
     }
 

@@ -105,7 +105,8 @@ pub async fn run(management: &Management, tell: Step<'_>) -> Result<(), HostedEr
     if weak.progress().borrow().installations != 1 {
         return Err(HostedError::Wrong("a host that failed was tried again while others were free".to_owned()));
     }
-    tell("a host whose installation fails is replaced by another");
+    images::has_logs(client, NAMESPACE, weak.id()).await?;
+    tell("a host whose installation fails is replaced by another, and its logs are behind a link");
     // Nobody waits for ever for the host of a node that was turned off.
     let bound = bound(client).await?;
     hosts.remove(hosts.iter().position(|host| bound.contains(host.id())).unwrap_or_default());

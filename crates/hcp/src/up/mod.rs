@@ -187,7 +187,8 @@ pub(crate) fn supplies(artifacts: Option<&Path>, images: Option<&Path>, data_dir
         }
     };
     let images = BaseImages { given, directory: data_dir.join("fetched-images") };
-    Ok(Supplies { artifacts: self::artifacts(artifacts, data_dir)?, images })
+    let host_logs = data_dir.join("host-logs");
+    Ok(Supplies { artifacts: self::artifacts(artifacts, data_dir)?, images, host_logs })
 }
 
 /// The large files of nodes: those of a directory that was named, else of the one in the data directory, if it is there.

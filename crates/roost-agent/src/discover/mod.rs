@@ -5,6 +5,7 @@ mod disk_writer;
 mod hardware;
 mod install;
 mod installed;
+mod logs;
 mod measure;
 mod network;
 mod newcomer;

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use roost_host::form;
 use roost_host::wire::{OWN_AGENT, PREFER_HEADER, RENEWED_TOKEN_HEADER, TOKEN_HEADER};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -85,17 +86,34 @@ impl Service {
         body: Option<&Value>,
         wait: Duration,
     ) -> Result<Vec<u8>, CallError> {
+        let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+        self.exchange(method, path, "application/json", &body, wait)
+    }
+
+    /// Sends a file.
+    pub(super) fn upload(&mut self, path: &str, file_name: &str, content: &[u8]) -> Result<(), CallError> {
+        let (content_type, body) = form::write(file_name, content);
+        self.exchange("POST", path, &content_type, &body, Duration::ZERO).map(drop)
+    }
+
+    fn exchange(
+        &mut self,
+        method: &'static str,
+        path: &str,
+        content_type: &str,
+        body: &[u8],
+        wait: Duration,
+    ) -> Result<Vec<u8>, CallError> {
         let address = self.address.with_path(path);
         let mut headers = vec![
             (TOKEN_HEADER.to_owned(), self.token.clone()),
             ("discovery_agent_version".to_owned(), version()),
-            ("Content-Type".to_owned(), "application/json".to_owned()),
+            ("Content-Type".to_owned(), content_type.to_owned()),
         ];
         if !wait.is_zero() {
             headers.push((PREFER_HEADER.to_owned(), format!("wait={}", wait.as_secs())));
         }
-        let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
-        let request = Request { method, address: &address, headers: &headers, body: &body, largest: LARGEST };
+        let request = Request { method, address: &address, headers: &headers, body, largest: LARGEST };
         let answer = https::send(&request, &self.trust, None)?;
         if let Some(token) = answer.header(RENEWED_TOKEN_HEADER) {
             token.clone_into(&mut self.token);

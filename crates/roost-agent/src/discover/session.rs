@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::install::{self, InstallError};
 use super::installed::Handover;
+use super::logs::{self, Diary};
 use super::measure::{self, DiskError};
 use super::newcomer::{Arrival, Newcomer};
 use super::service::{CallError, Service, version};
@@ -34,6 +35,8 @@ const SHORT_WAIT: Duration = Duration::from_secs(3);
 const DRAIN: Duration = Duration::from_mins(5);
 /// How long a host in the middle of its installation calls a service that does not answer.
 const UNHEARD: Duration = Duration::from_mins(30);
+/// The service knows which cluster a host is in.
+const CLUSTER: &str = "own";
 /// What fetching a configuration may take on a slow line.
 const PATIENCE: Duration = Duration::from_mins(10);
 
@@ -50,6 +53,7 @@ pub struct Session<'a> {
     /// Where the token is kept, and which one stands there.
     kept: Option<(PathBuf, String)>,
     newcomer: Option<Newcomer>,
+    diary: Diary,
 }
 
 /// How a session ends.
@@ -75,12 +79,18 @@ impl<'a> Session<'a> {
             user_data: settings.user_data.clone(),
             kept: settings.file.clone().map(|file| (file, settings.token.clone())),
             newcomer: None,
+            diary: Diary::default(),
         })
     }
 
     /// Joins if that was left to do, registers unless the host is a node already, and does what it is told until it has
     /// to register again.
     pub fn run(&mut self, tell: &mut dyn FnMut(&str)) -> Result<End, CallError> {
+        let diary = self.diary.clone();
+        let tell = &mut |words: &str| {
+            diary.note(words);
+            tell(words);
+        };
         self.join_as_installed(tell)?;
         if !self.root.exists(crate::journal::DIRECTORY) {
             let body = json!(Registration { host_id: self.id.clone(), discovery_agent_version: version() });
@@ -203,6 +213,7 @@ impl<'a> Session<'a> {
                 }
                 Err(error) => {
                     tell(&with_causes(&error));
+                    self.send_logs(tell);
                     self.progress("Failed", &with_causes(&error)).map(|()| None)
                 }
             };
@@ -279,11 +290,27 @@ impl<'a> Session<'a> {
     /// Another host takes its place; this one is free again once it is what it was.
     fn fail(&mut self, words: &str, tell: &mut dyn FnMut(&str)) -> Result<(), CallError> {
         tell(words);
+        self.send_logs(tell);
         self.progress("Failed", words)?;
         if let Err(error) = self.leave(tell) {
             tell(&with_causes(&error));
         }
         Ok(())
+    }
+
+    /// Sends what this host knows about an installation that failed. Without it, people look at the console.
+    fn send_logs(&mut self, tell: &mut dyn FnMut(&str)) {
+        let path = format!(
+            "{BASE}/clusters/{CLUSTER}/logs?logs_type=host&infra_env_id={}&host_id={}",
+            self.infra_env, self.id
+        );
+        let archive = match logs::archive(self.root, &self.diary, self.service.token()) {
+            Ok(archive) => archive,
+            Err(error) => return tell(&format!("the logs of this host cannot be packed: {error}")),
+        };
+        if let Err(error) = self.service.upload(&path, "logs.tar.gz", &archive) {
+            tell(&format!("the logs of this host were not sent: {}", with_causes(&error)));
+        }
     }
 
     /// A node whose host is to introduce itself anew was given back while nobody heard of it.

@@ -51,7 +51,7 @@ pub(super) async fn file(
 }
 
 /// A token that is as young as can be, for what is downloaded now.
-fn fresh_token(published: &Published, environment: &Value) -> Result<Secret<String>, Refusal> {
+pub(super) fn fresh_token(published: &Published, environment: &Value) -> Result<Secret<String>, Refusal> {
     let id = environment["metadata"]["uid"].as_str().unwrap_or_default();
     let token = published.token(id, &infra_env::revision(environment), jiff::Timestamp::now());
     token.ok_or_else(|| Refusal::Unavailable("no token can be signed".to_owned()))

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::RwLock;
-use roost_discovery::{Claims, Signer};
+use roost_discovery::{Claims, Logs, Signer};
 use roost_image_server::OsImage;
 use roost_pki::Secret;
 
@@ -49,6 +49,8 @@ pub(crate) struct Discovery {
     waived: RwLock<BTreeSet<String>>,
     /// What hosts boot.
     pub(crate) images: ImageService,
+    /// What hosts said whose installation failed.
+    logs: Logs,
 }
 
 /// A service that runs.
@@ -79,7 +81,13 @@ impl Published {
 }
 
 impl Discovery {
-    pub(crate) fn new(objects: Objects, queue: Arc<Queue>, hosts: Arc<Hosts>, images: ImageService) -> Self {
+    pub(crate) fn new(
+        objects: Objects,
+        queue: Arc<Queue>,
+        hosts: Arc<Hosts>,
+        images: ImageService,
+        logs: Logs,
+    ) -> Self {
         Self {
             objects,
             queue,
@@ -89,6 +97,7 @@ impl Discovery {
             published: RwLock::default(),
             waived: RwLock::default(),
             images,
+            logs,
         }
     }
 

@@ -1,7 +1,8 @@
 //! What becomes of the calls of hosts: Agents are made, and what hosts report is written into them.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
+use bytes::Bytes;
 use jiff::{SignedDuration, Timestamp};
 use roost_api::agent_install::names::{annotation as names, label};
 use roost_api::agent_install::{HostStage, HostState};
@@ -217,6 +218,31 @@ impl Registry for Discovery {
         let published =
             self.published().ok_or_else(|| Refusal::Unavailable("the service is not published yet".to_owned()))?;
         files::file(self, &published, &environment, &query).await
+    }
+
+    async fn keep_logs(&self, caller: Caller, logs: Bytes) -> Result<(), Refusal> {
+        // Who is nobody's host has nothing to tell.
+        let agent = self.agent(&caller).await?;
+        let url = self.logs_url(&caller, &agent).await?;
+        let (kept, of) = (self.logs.clone(), caller.clone());
+        let writing = move || kept.keep(&of.infra_env, &of.host, &logs, SystemTime::now());
+        let written = tokio::task::spawn_blocking(writing).await.unwrap_or_else(|error| Err(error.into()));
+        written.map_err(|error| Refusal::Unavailable(format!("logs cannot be kept: {error}")))?;
+        self.change(&caller, |agent| {
+            let mut status = agent["status"].clone();
+            status["debugInfo"]["logsURL"] = json!(url);
+            Ok(status)
+        })
+        .await
+    }
+
+    async fn logs(&self, caller: Caller) -> Result<Document, Refusal> {
+        let (kept, of) = (self.logs.clone(), caller.clone());
+        let reading = move || kept.read(&of.infra_env, &of.host);
+        let found = tokio::task::spawn_blocking(reading).await.unwrap_or_else(|error| Err(error.into()));
+        let found = found.map_err(|error| Refusal::Unavailable(format!("logs cannot be read: {error}")))?;
+        let body = found.ok_or_else(|| Refusal::NotFound(format!("there are no logs of the host {}", caller.host)))?;
+        Ok(Document { content_type: "application/gzip", body: body.into() })
     }
 
     async fn environment(&self, infra_env: String) -> Result<Document, Refusal> {
@@ -480,6 +506,22 @@ impl Discovery {
         .await
     }
 
+    /// Where the logs of a host are, with a token that is good for as long as they are kept.
+    async fn logs_url(&self, caller: &Caller, agent: &Value) -> Result<String, Refusal> {
+        let environment = self.environment_of(&caller.infra_env).await?;
+        let published =
+            self.published().ok_or_else(|| Refusal::Unavailable("the service is not published yet".to_owned()))?;
+        let token = files::fresh_token(&published, &environment)?;
+        let cluster = agent["spec"]["clusterDeploymentName"]["name"].as_str().unwrap_or("none");
+        let (infra_env, host) = (&caller.infra_env, &caller.host);
+        Ok(format!(
+            "{}{}/clusters/{cluster}/logs?logs_type=host&infra_env_id={infra_env}&host_id={host}&api_key={}",
+            published.url,
+            roost_host::wire::BASE,
+            token.expose(),
+        ))
+    }
+
     /// What a host of an environment is installed with, where it runs our live image.
     async fn disk_image(&self, infra_env: &str) -> Result<Option<DiskImage>, Refusal> {
         let environment = self.environment_of(infra_env).await?;
@@ -555,7 +597,12 @@ fn registered_status(agent: &Value) -> Value {
             status.remove(field);
         }
     }
+    let logs = status["debugInfo"]["logsURL"].take();
     status["debugInfo"] = json!({"state": decision.state.as_str(), "stateInfo": decision.info});
+    if logs.is_string() {
+        // Who failed registers again at once, and is asked about later.
+        status["debugInfo"]["logsURL"] = logs;
+    }
     agent::set_conditions(&mut status, agent, Timestamp::now());
     status
 }

@@ -39,6 +39,10 @@ pub(super) async fn install(service: &mut Service, spec: &HostSpec, id: &str) ->
         };
         if spec.faults.fails_at.as_ref() == Some(&stage) {
             let body = report(&HostStage::Failed, &format!("the simulated host cannot do {stage}"));
+            let logs = format!("{BASE}/clusters/own/logs?logs_type=host&infra_env_id={}&host_id={id}", spec.infra_env);
+            // Whoever does not want them still hears of the failure.
+            let _ =
+                service.upload(&logs, "logs.tar.gz", format!("the simulated host cannot do {stage}").as_bytes()).await;
             service.insist(Method::PUT, &progress, Some(&body)).await?;
             return Ok(Outcome::Failed);
         }

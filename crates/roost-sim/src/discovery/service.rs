@@ -9,6 +9,7 @@ use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use roost_host::form;
 use roost_host::wire::{OWN_AGENT, PREFER_HEADER, RENEWED_TOKEN_HEADER, TOKEN_HEADER};
 use roost_pki::Secret;
 use rustls::ClientConfig;
@@ -130,6 +131,23 @@ impl Service {
         body: Option<&Value>,
         wait: Duration,
     ) -> Result<Bytes, CallError> {
+        let body = body.map(|body| ("application/json".to_owned(), body.to_string().into_bytes()));
+        self.send_bytes(method, target, body, wait).await
+    }
+
+    /// Sends a file.
+    pub(super) async fn upload(&mut self, target: &str, file_name: &str, content: &[u8]) -> Result<(), CallError> {
+        let form = form::write(file_name, content);
+        self.send_bytes(Method::POST, target, Some(form), Duration::ZERO).await.map(drop)
+    }
+
+    async fn send_bytes(
+        &mut self,
+        method: Method,
+        target: &str,
+        body: Option<(String, Vec<u8>)>,
+        wait: Duration,
+    ) -> Result<Bytes, CallError> {
         let outcome = tokio::time::timeout(wait + ANSWER, self.exchange(method, target, body, wait)).await;
         let outcome = outcome.unwrap_or(Err(CallError::Late));
         if !matches!(outcome, Ok(_) | Err(CallError::Refused { .. })) {
@@ -142,7 +160,7 @@ impl Service {
         &mut self,
         method: Method,
         target: &str,
-        body: Option<&Value>,
+        body: Option<(String, Vec<u8>)>,
         wait: Duration,
     ) -> Result<Bytes, CallError> {
         let authority = if self.host.contains(':') {
@@ -160,9 +178,9 @@ impl Service {
             request = request.header(PREFER_HEADER, format!("wait={}", wait.as_secs()));
         }
         let bytes = match body {
-            Some(body) => {
-                request = request.header(CONTENT_TYPE, "application/json");
-                Bytes::from(body.to_string())
+            Some((content_type, body)) => {
+                request = request.header(CONTENT_TYPE, content_type);
+                Bytes::from(body)
             }
             None => Bytes::new(),
         };

@@ -101,6 +101,25 @@ pub(crate) async fn stay_apart(
     Ok(())
 }
 
+/// Follows the link to the logs of a host, with its token and with none.
+pub(super) async fn has_logs(client: &Client, namespace: &str, id: &str) -> Result<(), HostedError> {
+    let authority = authority(client).await?;
+    let all = super::agents(client, namespace);
+    let url = until("the Agent had a link to its logs", async || {
+        let agent = all.get(id).await.map_err(|error| error.to_string())?;
+        let url = agent.data["status"]["debugInfo"]["logsURL"].as_str().map(str::to_owned);
+        url.ok_or_else(|| agent.data["status"]["debugInfo"].to_string())
+    })
+    .await?;
+    let logs = fetch("GET", &url, "", &authority).await?;
+    expect("the logs of a host", &logs, 200)?;
+    if !String::from_utf8_lossy(&logs.body).contains("the simulated host cannot do") {
+        return Err(HostedError::Wrong("the logs of a host say nothing of its failure".to_owned()));
+    }
+    let (bare, _) = url.split_once("&api_key=").ok_or_else(|| HostedError::Wrong(format!("no token in {url}")))?;
+    expect("the logs of a host for nobody", &fetch("GET", bare, "", &authority).await?, 401)
+}
+
 /// Fetches everything that an InfraEnv links to, and tries what must not work.
 pub(super) async fn check(client: &Client, namespace: &str, name: &str) -> Result<(), HostedError> {
     let found = with_image(client, namespace, name).await?;
