@@ -132,7 +132,7 @@ pub(crate) struct Differential {
     /// Prints only the numbers, not the differences.
     #[arg(long)]
     pub(crate) summary: bool,
-    /// Instead of the sequences: so many random objects, replacements and patches of each kind.
+    /// Instead of the sequences: so many random objects of each kind, and as many updates of each way.
     #[arg(long, value_name = "COUNT", conflicts_with = "filter")]
     pub(crate) random: Option<u64>,
     /// The seed of the first random objects; the next ones have the next seeds.

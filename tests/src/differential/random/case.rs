@@ -18,6 +18,14 @@ const DENSITIES: &[u64] = &[5, 15, 30, 50];
 /// How many places of an object an update changes.
 const CHANGES: &[usize] = &[1, 1, 1, 2, 3];
 
+/// Who applies: somebody else with and without force, and a manager of the name that owns the fields by updates.
+const MANAGERS: &[&str] = &[
+    "&fieldManager=random&force=true",
+    "&fieldManager=random&force=true",
+    "&fieldManager=random",
+    "&fieldManager=unknown",
+];
+
 /// How often, in a hundred, an update is one of the status, where that has a path of its own.
 const STATUS_PERCENT: u64 = 15;
 
@@ -29,11 +37,22 @@ const OF_NODE_CONTROLLERS: &[&str] = &["/body/spec/taints", "/body/status/condit
 pub(super) enum Way {
     Create,
     Replace,
-    Patch,
+    Merge,
+    Strategic,
+    Apply,
 }
 
 impl Way {
-    pub(super) const ALL: [Self; 3] = [Self::Create, Self::Replace, Self::Patch];
+    pub(super) const ALL: [Self; 5] = [Self::Create, Self::Replace, Self::Merge, Self::Strategic, Self::Apply];
+
+    fn patch(self) -> Option<PatchKind> {
+        match self {
+            Self::Create | Self::Replace => None,
+            Self::Merge => Some(PatchKind::Merge),
+            Self::Strategic => Some(PatchKind::Strategic),
+            Self::Apply => Some(PatchKind::Apply),
+        }
+    }
 }
 
 impl fmt::Display for Way {
@@ -41,7 +60,9 @@ impl fmt::Display for Way {
         formatter.write_str(match self {
             Self::Create => "created",
             Self::Replace => "replaced",
-            Self::Patch => "patched",
+            Self::Merge => "merged",
+            Self::Strategic => "strategically merged",
+            Self::Apply => "applied",
         })
     }
 }
@@ -62,15 +83,21 @@ pub(super) struct Case<'a> {
 impl<'a> Case<'a> {
     /// Draws a case; nothing when there is no object that could be updated, or nothing changed.
     pub(super) fn draw(kind: &'a Kind, valid: Option<&'a Valid>, way: Way, seed: u64) -> Option<Self> {
+        if kind.name == "Node" && way == Way::Apply {
+            // Who owns the fields of a Node is up to the controllers, too.
+            return None;
+        }
         let mut random = Random::new(mixed(seed, &format!("{} {way}", kind.title())));
         let density = *random.pick(DENSITIES);
         let mut generator = Generator { random, shapes: &kind.shapes, density };
         let (path, content) = match way {
             Way::Create => (kind.collection.clone(), created(&mut generator, kind)),
-            Way::Replace | Way::Patch => updated(&mut generator, kind, valid?)?,
+            _ => updated(&mut generator, kind, valid?)?,
         };
         let strictness = *generator.random.pick(&["", "", "&fieldValidation=Strict"]);
-        Some(Self { kind, way, seed, valid, target: format!("{path}?dryRun=All{strictness}"), content })
+        let manager = *generator.random.pick(MANAGERS);
+        let manager = if way == Way::Apply { manager } else { "" };
+        Some(Self { kind, way, seed, valid, target: format!("{path}?dryRun=All{strictness}{manager}"), content })
     }
 
     /// The same case with other content.
@@ -82,15 +109,16 @@ impl<'a> Case<'a> {
     pub(super) fn sequence(&self) -> Sequence {
         let (method, body) = match (self.way, self.valid) {
             (Way::Create, _) => ("POST", self.content.clone()),
-            (Way::Patch, _) | (Way::Replace, None) => ("PATCH", self.content.clone()),
             (Way::Replace, Some(valid)) => ("PUT", merge_patch::apply(valid.object.clone(), self.content.clone())),
+            (Way::Apply, Some(valid)) => ("PATCH", applied(&valid.object, &self.content)),
+            _ => ("PATCH", self.content.clone()),
         };
         let is_node = self.kind.name == "Node" && self.way != Way::Create;
         let ignored = if is_node { OF_NODE_CONTROLLERS } else { &[] };
         let request = Step {
             request: Some(format!("{method} {}", self.target)),
             body: Some(body),
-            patch: (self.way == Way::Patch).then_some(PatchKind::Merge),
+            patch: self.way.patch(),
             ignore: ignored.iter().map(|pointer| (*pointer).to_owned()).collect(),
             ..Step::default()
         };
@@ -115,11 +143,12 @@ impl<'a> Case<'a> {
         match self.way {
             Way::Create => "body",
             Way::Replace => "body, beside the valid object's,",
-            Way::Patch => "patch",
+            Way::Apply => "applied, beside type and name,",
+            Way::Merge | Way::Strategic => "patch",
         }
     }
 
-    /// The command that draws this case again, with the two others of its kind.
+    /// The command that draws this case again, with the others of its kind.
     pub(super) fn command(&self) -> String {
         format!("cargo xtask differential --random 1 --seed {} --kind {}", self.seed, self.kind.title())
     }
@@ -149,6 +178,16 @@ fn updated<'a>(generator: &mut Generator<'a>, kind: &'a Kind, valid: &Valid) -> 
     let patch = patch_between(&valid.object, &object);
     let path = if status.is_some() { format!("{}/status", valid.path) } else { valid.path.clone() };
     patch.as_object().is_some_and(|patch| !patch.is_empty()).then_some((path, patch))
+}
+
+/// What an applier would say of a change: the type and the name, and the fields that it wants.
+fn applied(valid: &Value, patch: &Value) -> Value {
+    let mut intent = merge_patch::apply(json!({}), patch.clone());
+    for field in ["apiVersion", "kind"] {
+        intent[field] = valid[field].clone();
+    }
+    intent["metadata"]["name"] = valid["metadata"]["name"].clone();
+    intent
 }
 
 /// The shape of the status, where it has a path of its own.
@@ -199,13 +238,13 @@ mod tests {
         };
         assert_eq!(drawn(Way::Create), drawn(Way::Create));
         assert_eq!(drawn(Way::Replace), drawn(Way::Replace));
-        assert_ne!(drawn(Way::Replace), drawn(Way::Patch));
+        assert_ne!(drawn(Way::Replace), drawn(Way::Merge));
         assert!(
             drawn(Way::Create)
                 .iter()
                 .all(|(target, object)| target.contains("dryRun=All") && object["kind"] == "Thing")
         );
-        assert!(Case::draw(&kind, None, Way::Patch, 1).is_none(), "there is nothing to update");
+        assert!(Case::draw(&kind, None, Way::Merge, 1).is_none(), "there is nothing to update");
     }
 
     #[test]
@@ -218,5 +257,14 @@ mod tests {
         let [look, replace] = sequence.steps.as_slice() else { panic!("{:?} are not two steps", sequence.steps) };
         assert_eq!(look.request.as_deref(), Some("GET /api/v1/things/x"));
         assert_eq!(replace.body, Some(json!({"spec": {"c": "d", "e": "f"}})));
+    }
+
+    #[test]
+    fn what_is_applied_names_its_object() {
+        let valid = json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "x", "uid": "u"}, "spec": {}});
+        assert_eq!(
+            super::applied(&valid, &json!({"spec": {"a": null, "b": 1}})),
+            json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "x"}, "spec": {"b": 1}})
+        );
     }
 }

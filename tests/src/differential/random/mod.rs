@@ -1,4 +1,4 @@
-//! Random objects on both servers: created, replaced and patched, none of it stored.
+//! Random objects on both servers: created, replaced, patched and applied, none of it stored.
 //!
 //! The shapes of all built-in kinds come from stock's OpenAPI documents, so a kind needs nothing here to be tried; the
 //! updates need one valid object of it (`tests/differential/random/objects.yaml`). Answers are normalized and reported
@@ -31,7 +31,7 @@ const SHOWN_OF_A_PLACE: usize = 1;
 /// What to draw.
 #[derive(Debug, Clone)]
 pub struct Draw {
-    /// How many objects, replacements and patches of each kind.
+    /// How many objects of each kind, and how many updates of each way.
     pub rounds: u64,
     /// The seed of the first round; each later round has the next one.
     pub seed: u64,
