@@ -30,6 +30,7 @@ pub(crate) static RULES: Rules = Rules {
     generation: Generation::Spec,
     validate: |definition, errors| errors.extend(roost_schema::validate_definition(definition)),
     validate_update: |new, old, errors| errors.extend(roost_schema::validate_definition_update(new, old)),
+    validate_status_update: |new, _, errors| errors.extend(roost_schema::validate_definition_status(new)),
     unconditional_update: false,
     ..Rules::NONE
 };

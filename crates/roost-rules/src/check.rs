@@ -285,14 +285,14 @@ pub fn same(one: &Value, other: &Value) -> bool {
 /// Reports a field that changed although it may not.
 pub fn immutable(new: &Spot<'_>, old: &Value, errors: &mut Errors) {
     if !same(new.value, old) {
-        // What is not there is shown as Go's zero.
-        let shown = match (new.value, old) {
-            (Value::Null, Value::String(_)) => "".into(),
-            (Value::Null, Value::Number(_)) => 0.into(),
-            (Value::Null, Value::Bool(_)) => false.into(),
-            (value, _) => value.clone(),
-        };
-        errors.push(Error::invalid(&new.path, shown, IMMUTABLE));
+        new.invalid(IMMUTABLE, errors);
+    }
+}
+
+/// The same for text that is no pointer in Go: what is not there is empty.
+pub fn immutable_text(new: &Spot<'_>, old: &Value, errors: &mut Errors) {
+    if new.text() != old.as_str().unwrap_or_default() {
+        errors.push(Error::invalid(&new.path, new.text(), IMMUTABLE));
     }
 }
 

@@ -15,7 +15,7 @@ mod wording;
 
 pub use definition::{
     Conversion, Definition, ScalePaths, Version, default_definition, definition_warnings, validate_definition,
-    validate_definition_update,
+    validate_definition_status, validate_definition_update,
 };
 pub use roost_object::field::Errors;
 pub use rules::RuleOutcome;

@@ -40,9 +40,15 @@ pub fn recalculate(quota: &Value, objects: &dyn Objects, devices: &dyn DeviceCla
     used.extend(measured);
     let used = mask(&used, &names);
     let status = &quota["status"];
-    let known = status["hard"].is_object() && status["used"].is_object();
+    let known = status["hard"].is_object() && (used.is_empty() || status["used"].is_object());
     let same = known && amounts::read(&status["hard"]) == hard && amounts::read(&status["used"]) == used;
-    (!same).then(|| json!({"hard": amounts::write(&hard), "used": amounts::write(&used)}))
+    (!same).then(|| {
+        let mut status = json!({"hard": amounts::write(&hard)});
+        if !used.is_empty() {
+            status["used"] = amounts::write(&used);
+        }
+        status
+    })
 }
 
 /// The resources that a quota counts objects of.

@@ -21,9 +21,11 @@ enum Look {
     Whole,
     /// All of it.
     PlainWhole,
+    /// Not at the metadata: here is where the kind's own rules look at the rest of the object as a whole.
+    Rest,
 }
 
-use Look::{PlainUpdate, PlainWhole, Update, Whole};
+use Look::{PlainUpdate, PlainWhole, Rest, Update, Whole};
 
 /// A kind by its group and plural.
 type Kind = (&'static str, &'static str);
@@ -31,18 +33,24 @@ type Kind = (&'static str, &'static str);
 /// The looks of the kinds that do not just look once at what must not change.
 const LOOKS: &[(&[Look], &[Kind])] = &[
     (
-        &[Update, Whole],
+        &[Update, Rest, Whole],
         &[
             ("", "configmaps"),
             ("", "secrets"),
             ("", "serviceaccounts"),
             ("", "endpoints"),
+            ("storage.k8s.io", "volumeattributesclasses"),
+        ],
+    ),
+    (
+        &[Update, Whole],
+        &[
             ("", "persistentvolumeclaims"),
             ("", "pods"),
             ("apps", "controllerrevisions"),
             ("networking.k8s.io", "ingresses"),
             ("networking.k8s.io", "ingressclasses"),
-            ("storage.k8s.io", "volumeattributesclasses"),
+            ("networking.k8s.io", "ipaddresses"),
         ],
     ),
     (
@@ -57,27 +65,33 @@ const LOOKS: &[(&[Look], &[Kind])] = &[
         ],
     ),
     (
-        &[Whole, Update],
+        &[Whole, Rest, Update],
         &[
             ("", "nodes"),
             ("", "namespaces"),
             ("batch", "jobs"),
+            ("certificates.k8s.io", "certificatesigningrequests"),
             ("rbac.authorization.k8s.io", "roles"),
             ("rbac.authorization.k8s.io", "rolebindings"),
             ("rbac.authorization.k8s.io", "clusterroles"),
             ("rbac.authorization.k8s.io", "clusterrolebindings"),
+            ("storage.k8s.io", "csistoragecapacities"),
+            ("storage.k8s.io", "storageclasses"),
+        ],
+    ),
+    (
+        &[Whole, Update],
+        &[
             ("resource.k8s.io", "resourceclaims"),
             ("resource.k8s.io", "resourceclaimtemplates"),
             ("resource.k8s.io", "deviceclasses"),
-            ("storage.k8s.io", "csistoragecapacities"),
-            ("storage.k8s.io", "storageclasses"),
         ],
     ),
     (&[Whole, Whole], &[("", "persistentvolumes")]),
     (&[], &[("policy", "poddisruptionbudgets"), ("", "events"), ("events.k8s.io", "events")]),
     (&[PlainUpdate], &[("coordination.k8s.io", "leases"), ("apiextensions.k8s.io", "customresourcedefinitions")]),
     (&[PlainUpdate, PlainWhole], &[("apiregistration.k8s.io", "apiservices")]),
-    (&[PlainWhole, PlainUpdate], &[("node.k8s.io", "runtimeclasses")]),
+    (&[PlainWhole, Rest, PlainUpdate], &[("node.k8s.io", "runtimeclasses")]),
     (
         &[PlainWhole],
         &[
@@ -122,17 +136,15 @@ impl Changed<'_> {
     pub(super) fn validate(&self, own: &[Error], errors: &mut Errors) {
         let looks = self.looks();
         let between = match looks {
-            _ if own.is_empty() || !self.subresource.is_empty() => 0,
-            [Whole | PlainWhole, Update | PlainUpdate] => self.whole(own, <[Error]>::starts_with).unwrap_or(0),
-            [Update | PlainUpdate, Whole | PlainWhole] => {
-                self.whole(own, <[Error]>::ends_with).map_or(0, |whole| own.len() - whole)
-            }
+            _ if own.is_empty() => 0,
+            [Whole | PlainWhole, Rest, _] => self.whole(own, <[Error]>::starts_with).unwrap_or(0),
+            [_, Rest, _] => self.whole(own, <[Error]>::ends_with).map_or(0, |whole| own.len() - whole),
             _ => 0,
         };
-        for (index, look) in looks.iter().enumerate() {
-            self.look(*look, errors);
-            if index == 0 {
-                errors.extend_from_slice(&own[..between]);
+        for look in looks {
+            match look {
+                Rest => errors.extend_from_slice(&own[..between]),
+                look => self.look(*look, errors),
             }
         }
         errors.extend_from_slice(&own[between..]);
@@ -158,6 +170,7 @@ impl Changed<'_> {
         let path = Path::new("metadata");
         let meta = &self.new["metadata"];
         match look {
+            Rest => {}
             Update | PlainUpdate => metadata::validate_update(meta, &self.old["metadata"], &path, errors),
             Whole | PlainWhole => {
                 let check = |name: &str, prefix| self.rules.name.check(self.new, name, prefix);

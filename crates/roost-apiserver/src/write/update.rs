@@ -277,7 +277,9 @@ fn check_revision(target: &Target<'_>, new: &Value, current: Revision) -> Result
 fn keep_system_fields(new: &mut Value, old: &Value) {
     let old = &old["metadata"];
     let metadata = metadata_mut(new);
-    metadata.remove("selfLink");
+    if metadata.get("selfLink").is_some_and(|link| link == "") {
+        metadata.remove("selfLink");
+    }
     if metadata.get("uid").is_none() {
         metadata.insert("uid".into(), old["uid"].clone());
     }

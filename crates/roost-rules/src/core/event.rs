@@ -60,6 +60,7 @@ pub(super) fn validate_strictly(event: &Value, errors: &mut Errors) {
 
 pub(super) fn validate_strict_update(new: &Value, old: &Value, errors: &mut Errors) {
     validate_leniently(new, "reportingController", errors);
+    metadata::validate_update(&new["metadata"], &old["metadata"], &Path::new("metadata"), errors);
     if !same(&new["series"], &old["series"]) {
         validate_series(new, errors);
     }
@@ -162,7 +163,7 @@ mod tests {
 
     #[test]
     fn strict_events_change_only_their_series() {
-        let old = json!({"metadata": {"name": "e", "namespace": "default"}, "involvedObject": {"namespace": "default"}, "eventTime": "t",
+        let old = json!({"metadata": {"name": "e", "namespace": "default", "resourceVersion": "1"}, "involvedObject": {"namespace": "default"}, "eventTime": "t",
             "reportingComponent": "a.b/c", "reportingInstance": "i", "action": "a", "reason": "r", "type": "Normal"});
         assert!(words(|errors| validate_strictly(&old, errors)).is_empty());
         let mut new = old.clone();

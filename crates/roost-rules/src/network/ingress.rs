@@ -5,7 +5,7 @@ use roost_object::{Value, names};
 
 use super::service_update::validate_ingress;
 use crate::address;
-use crate::check::{Check, Field, LABEL, SUBDOMAIN, Spot, elements, immutable, text};
+use crate::check::{Check, Field, LABEL, SUBDOMAIN, Spot, elements, immutable_text, text};
 use crate::fill::Fill;
 
 const CLASS_ANNOTATION: &str = "kubernetes.io/ingress.class";
@@ -245,7 +245,7 @@ fn validate_parameters(parameters: &Spot<'_>, errors: &mut Errors) {
 pub(super) fn validate_class_update(new: &Value, old: &Value, errors: &mut Errors) {
     let root = Spot::root(new);
     let spec = root.field("spec");
-    immutable(&spec.field("controller"), &old["spec"]["controller"], errors);
+    immutable_text(&spec.field("controller"), &old["spec"]["controller"], errors);
     validate_class(new, errors);
 }
 

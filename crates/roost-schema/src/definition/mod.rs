@@ -9,7 +9,7 @@ use roost_object::field::{Error, Errors, Path};
 use serde_json::Value;
 
 pub use defaults::default_definition;
-pub use validate::{definition_warnings, validate_definition, validate_definition_update};
+pub use validate::{definition_warnings, validate_definition, validate_definition_status, validate_definition_update};
 
 use crate::Structural;
 use crate::columns::{Column, JsonPath};

@@ -113,6 +113,15 @@ pub fn validate_definition_update(new: &Value, old: &Value) -> Errors {
     errors
 }
 
+/// Checks the changed status of a definition. Metadata is not checked here.
+pub fn validate_definition_status(new: &Value) -> Errors {
+    let mut errors = Errors::new();
+    if let Some(names) = Props::of(&new["status"]["acceptedNames"]) {
+        versions::validate_names(names, &Path::new("status.acceptedNames"), &mut errors);
+    }
+    errors
+}
+
 /// What a writer of a definition should know: formats that are not checked. An update only tells of new ones.
 pub fn definition_warnings(new: &Value, old: Option<&Value>) -> Vec<String> {
     let formats = |crd: &Value| -> Vec<String> {
