@@ -7,6 +7,7 @@ use roost_object::{Status, Value};
 use crate::call::Call;
 use crate::cluster::Cluster;
 use crate::options::DeleteOptions;
+use crate::patch::{Patch, PatchType};
 use crate::write::{self, Change, ChangeKind, Target, internal_options};
 
 /// Which object of a tenant.
@@ -44,6 +45,29 @@ pub(super) async fn change(
         Target { call: &call, resource: &resource, namespace: object.namespace, name: object.name, subresource };
     let change = Change { kind: ChangeKind::Patch, transform, create: false };
     match write::update(target, change, &internal_options(manager)).await {
+        Ok(_) => Ok(()),
+        Err(status) if status.code == 404 => Ok(()),
+        Err(status) => Err(status),
+    }
+}
+
+/// Applies what a manager has to say about an object; one that is gone stays so.
+pub(super) async fn apply(
+    cluster: &Arc<Cluster>,
+    object: Object<'_>,
+    subresource: &str,
+    manager: &str,
+    said: &Value,
+) -> Result<(), Status> {
+    let call = Call::internal(cluster);
+    let Some(resource) = cluster.storage_resource(object.group, object.plural) else { return Ok(()) };
+    let target =
+        Target { call: &call, resource: &resource, namespace: object.namespace, name: object.name, subresource };
+    let options = internal_options(manager);
+    let patch = Patch::parse(PatchType::Apply, said.to_string().into())?;
+    let transform = |live: &Value| patch.transform(&target, live, &options);
+    let change = Change { kind: ChangeKind::Apply, transform: &transform, create: false };
+    match write::update(target, change, &options).await {
         Ok(_) => Ok(()),
         Err(status) if status.code == 404 => Ok(()),
         Err(status) => Err(status),

@@ -12,6 +12,7 @@ mod collector;
 mod definitions;
 mod edit;
 mod expiry;
+mod flow_schemas;
 mod graph;
 mod metadata;
 mod namespaces;
@@ -67,6 +68,8 @@ pub(crate) enum Task {
     ExpireEvents,
     /// Gather the rules of cluster roles that are made of others.
     AggregateRoles,
+    /// Say of flow schemas whether their priority levels are there.
+    JudgeFlowSchemas,
     /// Count anew what a namespace uses of its quotas.
     RefreshQuotas(String),
     /// Fill a Secret that holds a token of a service account.
@@ -178,6 +181,7 @@ async fn perform(cluster: &Arc<Cluster>, inside: &Inside, task: Task) -> Result<
         Task::ExpireToken(name) => expiry::expire_token(cluster, inside, &name).await,
         Task::ExpireEvents => expiry::expire_events(cluster, inside).await,
         Task::AggregateRoles => roles::aggregate(cluster).await,
+        Task::JudgeFlowSchemas => flow_schemas::judge(cluster).await,
         Task::RefreshQuotas(namespace) => crate::admission::refresh_quotas(cluster, &namespace).await,
         Task::FillAccountToken { namespace, name } => account_tokens::fill(cluster, &namespace, &name).await,
         Task::EndAccountTokens { namespace, account, uid } => {

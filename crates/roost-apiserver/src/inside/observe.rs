@@ -8,7 +8,7 @@ use roost_store::Event;
 
 use super::graph::ObjectId;
 use super::metadata::{Metadata, Purpose};
-use super::{Inside, Task, account_tokens, expiry, namespaces, nodes, workloads};
+use super::{Inside, Task, account_tokens, expiry, flow_schemas, namespaces, nodes, workloads};
 use crate::cluster::Cluster;
 use crate::engine::Engine;
 
@@ -171,6 +171,9 @@ fn tasks_of(inside: &Inside, change: &Change<'_>) -> Vec<Task> {
             vec![Task::ApproveCertificate(name()), Task::SignCertificate(name()), Task::ExpireRequest(name())]
         }
         ("rbac.authorization.k8s.io", "clusterroles") => vec![Task::AggregateRoles],
+        (flow_schemas::GROUP, _) if change.previous.is_some() || !flow_schemas::is_built_in(&metadata.name) => {
+            vec![Task::JudgeFlowSchemas]
+        }
         _ => Vec::new(),
     }
 }

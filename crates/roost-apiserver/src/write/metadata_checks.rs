@@ -50,7 +50,6 @@ const LOOKS: &[(&[Look], &[Kind])] = &[
             ("apps", "controllerrevisions"),
             ("networking.k8s.io", "ingresses"),
             ("networking.k8s.io", "ingressclasses"),
-            ("networking.k8s.io", "ipaddresses"),
         ],
     ),
     (
@@ -75,6 +74,7 @@ const LOOKS: &[(&[Look], &[Kind])] = &[
             ("rbac.authorization.k8s.io", "rolebindings"),
             ("rbac.authorization.k8s.io", "clusterroles"),
             ("rbac.authorization.k8s.io", "clusterrolebindings"),
+            ("networking.k8s.io", "ipaddresses"),
             ("storage.k8s.io", "csistoragecapacities"),
             ("storage.k8s.io", "storageclasses"),
         ],
