@@ -211,7 +211,7 @@ impl Patch {
         }
         let mut object = match &resource.origin {
             Origin::BuiltIn(built_in, _) => {
-                roost_kinds::unstructured::check(&merged, built_in.ty).map_err(|why| unconverted(&merged, &why))?;
+                roost_kinds::unstructured::check(&merged, built_in.ty).map_err(|why| unconverted(&self.tree, &why))?;
                 roost_kinds::json::decode(merged, built_in.ty)
                     .map_err(|error| Status::failure(500, "", error.to_string()))?
                     .value
@@ -231,9 +231,9 @@ impl Patch {
     }
 }
 
-/// What an apply leads to cannot be read as its kind.
-fn unconverted(merged: &Value, why: &str) -> Status {
-    let text = |pointer: &str| merged.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+/// What an apply leads to cannot be read as its kind. It is named as the applied object names itself.
+fn unconverted(applied: &Value, why: &str) -> Status {
+    let text = |pointer: &str| applied.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
     let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
     let (api_version, kind) = (text("/apiVersion"), text("/kind"));
     let slash = if api_version.contains('/') { "" } else { "/" };

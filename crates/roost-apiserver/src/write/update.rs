@@ -113,7 +113,7 @@ async fn attempt(
     match_namespace(&target, &mut new)?;
     let allocated = allocate::before_update(&target, &mut new, old, options.dry_run)?;
     steps::prepare_update(&target, &mut new, old);
-    keep_system_fields(&mut new, old);
+    keep_system_fields(&mut new, old, options.dry_run);
     steps::validate_update(&target, &new, old)?;
     roost_merge::revert_managed_times(old, &mut new);
     let admitted = admission::validate(&attributes, &new).await?;
@@ -274,10 +274,11 @@ fn check_revision(target: &Target<'_>, new: &Value, current: Revision) -> Result
 }
 
 /// What no update can change: identity, age, and a deletion once asked for.
-fn keep_system_fields(new: &mut Value, old: &Value) {
+fn keep_system_fields(new: &mut Value, old: &Value, dry_run: bool) {
     let old = &old["metadata"];
     let metadata = metadata_mut(new);
-    if metadata.get("selfLink").is_some_and(|link| link == "") {
+    // A link that somebody sent is not stored; only the answer to what is not stored either has it, as on stock.
+    if !dry_run || metadata.get("selfLink").is_some_and(|link| link == "") {
         metadata.remove("selfLink");
     }
     if metadata.get("uid").is_none() {
