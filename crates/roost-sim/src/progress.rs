@@ -86,7 +86,7 @@ pub(crate) struct Reporter {
     progress: watch::Sender<Progress>,
     counters: Arc<Counters>,
     death: Arc<Notify>,
-    returned: Arc<Notify>,
+    strayed: Arc<Notify>,
 }
 
 impl Reporter {
@@ -100,7 +100,7 @@ impl Reporter {
             progress: watch::Sender::new(progress),
             counters: Arc::default(),
             death: Arc::default(),
-            returned: Arc::default(),
+            strayed: Arc::default(),
         }
     }
 
@@ -145,18 +145,15 @@ impl Reporter {
         self.counters.late.fetch_add(u64::from(late), Ordering::Relaxed);
     }
 
-    /// Heartbeats come through again after some did not.
-    pub(crate) fn come_back(&self) {
-        self.returned.notify_one();
-    }
-
-    /// Waits until heartbeats come through again.
-    pub(crate) async fn back(&self) {
-        self.returned.notified().await;
-    }
-
+    /// A heartbeat did not come through.
     pub(crate) fn missed(&self) {
         self.counters.failed.fetch_add(1, Ordering::Relaxed);
+        self.strayed.notify_one();
+    }
+
+    /// Waits until a heartbeat does not come through.
+    pub(crate) async fn strayed(&self) {
+        self.strayed.notified().await;
     }
 
     pub(crate) fn statistics(&self) -> Statistics {

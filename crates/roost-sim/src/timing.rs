@@ -14,6 +14,9 @@ pub(crate) const LEASE_RETRY: Duration = Duration::from_millis(200);
 pub(crate) const LEASE_LONGEST_RETRY: Duration = Duration::from_secs(7);
 /// A renewal that is this much later than it should be counts as late.
 pub(crate) const LATE: Duration = Duration::from_secs(5);
+/// How often the status is tried again when heartbeats do not come through, and how long a try may take, as the kubelets'
+/// configuration of a pool says.
+pub(crate) const STATUS_UPDATE: Duration = Duration::from_secs(4);
 /// How often the status is reported when nothing has changed.
 pub(crate) const STATUS_REPORT: Duration = Duration::from_mins(5);
 /// The first wait after something failed, doubled up to the longest.

@@ -50,6 +50,10 @@ fn minor(version: &str) -> Result<u32, RenderError> {
     })
 }
 
+/// How often a kubelet looks whether its node's status is what it should be, and how long its heartbeats may take: a node
+/// whose line was cut is Ready again about that long after it was mended. Nothing is sent when nothing has changed.
+const STATUS_UPDATE: &str = "4s";
+
 fn settings(pool: &Pool, minor: u32) -> Map<String, Value> {
     let driver = match pool.kubelet.cgroup_driver {
         CgroupDriver::Systemd => "systemd",
@@ -69,6 +73,7 @@ fn settings(pool: &Pool, minor: u32) -> Map<String, Value> {
         "cgroupDriver": driver,
         "clusterDomain": pool.domain(),
         "containerRuntimeEndpoint": pool.runtime.endpoint(),
+        "nodeStatusUpdateFrequency": STATUS_UPDATE,
         "rotateCertificates": true,
         "serverTLSBootstrap": true,
         "staticPodPath": paths::STATIC_PODS,

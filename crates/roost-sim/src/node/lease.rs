@@ -17,16 +17,13 @@ const PATH: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leas
 pub(crate) async fn keep(client: &Client, name: &str, uid: &str, clock: Clock, reporter: &Reporter, share: u8) {
     let mut backoff = Backoff::new(timing::LEASE_RETRY, timing::LEASE_LONGEST_RETRY);
     let mut held: Option<Value> = None;
-    let (mut due, mut is_away) = (Instant::now(), false);
+    let mut due = Instant::now();
     loop {
         match renew(client, name, uid, clock, held.take()).await {
             Ok(lease) => {
                 held = Some(lease);
                 backoff.reset();
                 reporter.heartbeat(due.elapsed() > timing::LATE);
-                if std::mem::take(&mut is_away) {
-                    reporter.come_back();
-                }
                 let jitter = timing::LEASE_JITTER * u64::from(share) / 256;
                 let pause = timing::LEASE_RENEWAL + Duration::from_millis(10 * jitter);
                 due = Instant::now() + pause;
@@ -34,7 +31,6 @@ pub(crate) async fn keep(client: &Client, name: &str, uid: &str, clock: Clock, r
             }
             Err(error) => {
                 reporter.missed();
-                is_away = true;
                 tracing::debug!(%error, name, "the lease was not renewed");
                 backoff.wait().await;
             }

@@ -21,22 +21,24 @@ pub(crate) async fn keep(
     network: &watch::Sender<Option<String>>,
 ) {
     let target = format!("/api/v1/nodes/{}/status", facts.name);
-    let mut backoff = Backoff::new(timing::RETRY, timing::LONGEST_RETRY);
+    let mut backoff = Backoff::new(timing::RETRY, timing::STATUS_UPDATE);
     let since: Timestamp = clock.now();
     loop {
-        match client.patch(&target, &json!({"status": facts.status(clock.now(), since, true)})).await {
-            Ok(node) => {
+        let status = json!({"status": facts.status(clock.now(), since, true)});
+        match tokio::time::timeout(timing::STATUS_UPDATE, client.patch(&target, &status)).await {
+            Ok(Ok(node)) => {
                 backoff.reset();
                 reporter.reach(Stage::Ready);
                 let range = node["spec"]["podCIDR"].as_str().map(str::to_owned);
                 network.send_if_modified(|known| std::mem::replace(known, range.clone()) != range);
-                // Who was away may count as lost, which a kubelet sees and corrects.
-                let _ = tokio::time::timeout(timing::STATUS_REPORT, reporter.back()).await;
+                // Who was not heard of may count as lost, which a kubelet sees and corrects.
+                let _ = tokio::time::timeout(timing::STATUS_REPORT, reporter.strayed()).await;
             }
-            Err(error) => {
+            Ok(Err(error)) => {
                 reporter.trouble(format!("the node's status could not be reported: {error}"));
                 backoff.wait().await;
             }
+            Err(_) => reporter.trouble("the node's status could not be reported in time".to_owned()),
         }
     }
 }

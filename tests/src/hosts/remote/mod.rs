@@ -36,6 +36,9 @@ pub struct RemoteJourney<'a> {
     pub cut: Duration,
 }
 
+/// Nodes that were not heard of for so long are not Ready any more, with some seconds to spare.
+const LOST_AFTER: Duration = Duration::from_secs(60);
+
 /// What was found.
 #[derive(Debug)]
 pub struct Remote {
@@ -47,7 +50,9 @@ pub struct Remote {
     pub joined: Duration,
     /// From the mending of the line until a waiting host did what it was told.
     pub heard: Duration,
-    /// From the mending of the line until all nodes are Ready again.
+    /// From the mending of the line until all nodes that were Ready before it was cut are again.
+    pub healed: Duration,
+    /// From the mending of the line until the waiting host is a Ready node, too.
     pub ready: Duration,
 }
 
@@ -125,9 +130,14 @@ async fn travel(
     tell(&format!("{count} of them are Ready nodes"));
     let waiting = hosts.iter().position(|host| !host.progress().borrow().is_node);
     let waiting = waiting.map(|place| hosts.swap_remove(place)).ok_or_else(|| wrong(&"no host waits"))?;
+    let before = ready_names(&guest).await?;
     networks.say("cut")?;
     tokio::time::sleep(journey.cut).await;
     scale(&client, &cluster, u16::from(journey.hosts) + 1).await?;
+    let still = ready_names(&guest).await?;
+    if journey.cut >= LOST_AFTER && !still.is_empty() {
+        return Err(HostsError::Wrong(format!("{} were not missed while the line was cut", still.join(", "))));
+    }
     networks.say("mend")?;
     let begin = Instant::now();
     let heard = async {
@@ -135,12 +145,19 @@ async fn travel(
         let told = tokio::time::timeout(Duration::from_mins(1), progress.wait_for(|now| now.installations > 0));
         told.await.map_err(|_| wrong(&"the waiting host was not heard of again")).map(|_| begin.elapsed())
     };
-    let (heard, ready) = tokio::try_join!(heard, async {
-        ready_nodes(&guest, count + 1).await?;
-        Ok(begin.elapsed())
-    })?;
+    let (heard, healed, ready) = tokio::try_join!(
+        heard,
+        async {
+            ready_again(&guest, &before).await?;
+            Ok(begin.elapsed())
+        },
+        async {
+            ready_nodes(&guest, count + 1).await?;
+            Ok(begin.elapsed())
+        }
+    )?;
     tell(&format!("the line was cut for {} s and healed by itself", journey.cut.as_secs()));
-    Ok(Remote { round_trip, known, joined, heard, ready })
+    Ok(Remote { round_trip, known, joined, heard, healed, ready })
 }
 
 /// How long a host of the site needs to open a connection, at best.
@@ -173,6 +190,24 @@ async fn known(client: &Client, host: &Host) -> Result<(), HostsError> {
     } else {
         Err(HostsError::Wrong(format!("{} is not fit by itself: {}", host.id(), agent.data["status"]["conditions"])))
     }
+}
+
+/// The names of the nodes that are Ready.
+async fn ready_names(guest: &Client) -> Result<Vec<String>, HostsError> {
+    let nodes = api(guest, "v1", "Node", "nodes", "").list(&ListParams::default()).await;
+    let nodes = nodes.map_err(|error| wrong(&error))?;
+    let ready = nodes.items.iter().filter(|node| condition(node, "Ready").0 == "True");
+    Ok(ready.filter_map(|node| node.metadata.name.clone()).collect())
+}
+
+/// Waits until nodes are Ready that were so before.
+async fn ready_again(guest: &Client, before: &[String]) -> Result<(), HostsError> {
+    until(&format!("{} were Ready again", before.join(", ")), async || {
+        let ready = ready_names(guest).await.map_err(|error| error.to_string())?;
+        if before.iter().all(|name| ready.contains(name)) { Ok(()) } else { Err(format!("{ready:?} are")) }
+    })
+    .await
+    .map_err(Into::into)
 }
 
 /// Waits until so many nodes are Ready.
