@@ -37,7 +37,7 @@ pub struct RemoteJourney<'a> {
 }
 
 /// Nodes that were not heard of for so long are not Ready any more, with some seconds to spare.
-const LOST_AFTER: Duration = Duration::from_secs(60);
+const LOST_AFTER: Duration = Duration::from_mins(1);
 
 /// What was found.
 #[derive(Debug)]
