@@ -133,6 +133,8 @@ fn people_deploy(demo: &Demo) {
     run("scale deployment web --replicas=2");
     settled();
     run("create job once --image=registry.test/job:1");
+    // Following ends when the container does.
+    assert!(run("logs -f job/once --pod-running-timeout=60s").contains("ended with code 0"));
     run("wait --for=condition=Complete job/once --timeout=60s");
     run("drain demo-1 --timeout=60s");
     settled();
