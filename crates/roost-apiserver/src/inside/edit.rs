@@ -39,16 +39,7 @@ pub(super) async fn change(
     manager: &str,
     transform: write::Transform<'_>,
 ) -> Result<(), Status> {
-    let call = Call::internal(cluster);
-    let Some(resource) = cluster.storage_resource(object.group, object.plural) else { return Ok(()) };
-    let target =
-        Target { call: &call, resource: &resource, namespace: object.namespace, name: object.name, subresource };
-    let change = Change { kind: ChangeKind::Patch, transform, create: false };
-    match write::update(target, change, &internal_options(manager)).await {
-        Ok(_) => Ok(()),
-        Err(status) if status.code == 404 => Ok(()),
-        Err(status) => Err(status),
-    }
+    update(cluster, object, subresource, manager, ChangeKind::Patch, &|_, live| transform(live)).await
 }
 
 /// Applies what a manager has to say about an object; one that is gone stays so.
@@ -59,15 +50,26 @@ pub(super) async fn apply(
     manager: &str,
     said: &Value,
 ) -> Result<(), Status> {
+    let patch = Patch::parse(PatchType::Apply, said.to_string().into())?;
+    let options = internal_options(manager);
+    let transform = |target: &Target<'_>, live: &Value| patch.transform(target, live, &options);
+    update(cluster, object, subresource, manager, ChangeKind::Apply, &transform).await
+}
+
+async fn update(
+    cluster: &Arc<Cluster>,
+    object: Object<'_>,
+    subresource: &str,
+    manager: &str,
+    kind: ChangeKind,
+    transform: &(dyn Fn(&Target<'_>, &Value) -> Result<Value, Status> + Sync),
+) -> Result<(), Status> {
     let call = Call::internal(cluster);
     let Some(resource) = cluster.storage_resource(object.group, object.plural) else { return Ok(()) };
     let target =
         Target { call: &call, resource: &resource, namespace: object.namespace, name: object.name, subresource };
-    let options = internal_options(manager);
-    let patch = Patch::parse(PatchType::Apply, said.to_string().into())?;
-    let transform = |live: &Value| patch.transform(&target, live, &options);
-    let change = Change { kind: ChangeKind::Apply, transform: &transform, create: false };
-    match write::update(target, change, &options).await {
+    let change = Change { kind, transform: &|live| transform(&target, live), create: false };
+    match write::update(target, change, &internal_options(manager)).await {
         Ok(_) => Ok(()),
         Err(status) if status.code == 404 => Ok(()),
         Err(status) => Err(status),
