@@ -27,7 +27,7 @@ const ROWS: &[&[&str]] = &[
     &["roost-pki", "roost-wireguard"],
     &["roost-api"],
     &["roost-kinds"],
-    &["roost-object"],
+    &["roost-object", "roost-kernel"],
 ];
 
 /// The crates that do no I/O and have no clock of their own.

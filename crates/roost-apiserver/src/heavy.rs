@@ -5,6 +5,7 @@
 
 use std::future::Future;
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use roost_object::Status;
@@ -20,6 +21,8 @@ const HEAVY_BYTES: usize = 64 * 1024;
 const HEAVY_OBJECTS: u64 = 1000;
 /// How nice the threads are to others: a quarter of the processor is left to them when others want it all.
 const NICENESS: i32 = 5;
+/// The time for which they ask at once: as long as the kernel allows, so that everybody else's turn comes first.
+const SLICE: Duration = Duration::from_millis(100);
 /// As deep as the stack of other threads that work on requests.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
 
@@ -71,7 +74,7 @@ static RUNTIME: LazyLock<Option<Arc<Runtime>>> = LazyLock::new(|| {
 
 /// Lets the kernel prefer others to the calling thread.
 fn step_back() {
-    if let Err(error) = rustix::process::setpriority_process(None, NICENESS) {
+    if let Err(error) = roost_kernel::prefer_others(NICENESS, SLICE) {
         tracing::warn!(%error, "a thread for heavy requests cannot step back");
     }
 }

@@ -2,6 +2,7 @@
 
 mod demo;
 mod detach;
+mod idle;
 mod keys;
 
 use std::io;
@@ -88,11 +89,13 @@ pub(crate) fn make_data_dir(path: PathBuf) -> Result<PathBuf, UpError> {
 pub(crate) fn server_runtime() -> Result<tokio::runtime::Runtime, UpError> {
     start_logging();
     raise_file_limit();
-    tokio::runtime::Builder::new_multi_thread()
+    let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_stack_size(STACK_BYTES)
         .build()
-        .map_err(UpError::Serve)
+        .map_err(UpError::Serve)?;
+    runtime.spawn(idle::give_back());
+    Ok(runtime)
 }
 
 async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -> Result<(), UpError> {
