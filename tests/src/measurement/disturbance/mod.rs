@@ -26,6 +26,9 @@ use crate::plane::{Plane, PlaneError};
 /// How often the one who behaves asks, in a second; few enough that requests never queue behind each other.
 const REQUESTS_PER_SECOND: u32 = 200;
 
+/// Alone and beside take turns this long.
+const TURN: Duration = Duration::from_secs(5);
+
 /// What somebody does to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
@@ -153,21 +156,28 @@ async fn prepare(client: &Client) -> Result<(), ClientError> {
     Ok(())
 }
 
-async fn measure(client: &Client, period: Duration, disturb: Command) -> Result<Disturbed, PlaneError> {
-    behave(client, period / 4).await?;
-    let alone = behave(client, period).await?;
-    let (mut child, mut output) = start(disturb)?;
-    let beside = behave(client, period).await;
-    drop(child.stdin.take());
-    let mut answered = String::new();
-    output.read_line(&mut answered)?;
-    child.wait()?;
-    let answered = answered.trim().parse().map_err(|_| std::io::Error::other("the disturbance ended early"))?;
-    Ok(Disturbed { alone, beside: beside?, answered })
+/// Measures alone and beside in turns: a disk or a host that is slower for a minute is so for both.
+async fn measure(client: &Client, period: Duration, mut disturb: Command) -> Result<Disturbed, PlaneError> {
+    let turn = period.min(TURN);
+    behave(client, turn, &mut Durations::default()).await?;
+    let (mut alone, mut beside) = (Durations::default(), Durations::default());
+    let (start, mut answered) = (Instant::now(), 0);
+    while start.elapsed() < 2 * period {
+        behave(client, turn, &mut alone).await?;
+        let (mut child, mut output) = start_disturbing(&mut disturb)?;
+        let outcome = behave(client, turn, &mut beside).await;
+        drop(child.stdin.take());
+        let mut count = String::new();
+        output.read_line(&mut count)?;
+        child.wait()?;
+        outcome?;
+        answered += count.trim().parse::<u64>().map_err(|_| std::io::Error::other("the disturbance ended early"))?;
+    }
+    Ok(Disturbed { alone: alone.into(), beside: beside.into(), answered })
 }
 
 /// Starts the other process and waits until it has begun.
-fn start(mut disturb: Command) -> Result<(Child, BufReader<std::process::ChildStdout>), std::io::Error> {
+fn start_disturbing(disturb: &mut Command) -> Result<(Child, BufReader<std::process::ChildStdout>), std::io::Error> {
     let mut child = disturb.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let output = child.stdout.take().ok_or_else(|| std::io::Error::other("the disturbance has no output"))?;
     let mut output = BufReader::new(output);
@@ -175,26 +185,37 @@ fn start(mut disturb: Command) -> Result<(Child, BufReader<std::process::ChildSt
     Ok((child, output))
 }
 
+/// How long each request took.
+#[derive(Default)]
+struct Durations {
+    reads: Vec<Duration>,
+    writes: Vec<Duration>,
+}
+
+impl From<Durations> for Waits {
+    fn from(Durations { reads, writes }: Durations) -> Waits {
+        let all = reads.iter().chain(&writes).copied().collect();
+        Waits { all: Latency::of(all), reads: Latency::of(reads), writes: Latency::of(writes) }
+    }
+}
+
 /// Reads, and writes now and then, at a steady pace.
-async fn behave(client: &Client, period: Duration) -> Result<Waits, ClientError> {
+async fn behave(client: &Client, period: Duration, durations: &mut Durations) -> Result<(), ClientError> {
     let mut timer = tokio::time::interval(Duration::from_secs(1) / REQUESTS_PER_SECOND);
+    let target = format!("{}/victim", collection());
     let start = Instant::now();
-    let mut durations = Vec::new();
-    while start.elapsed() < period {
+    for count in 0_u64.. {
         timer.tick().await;
-        let target = format!("{}/victim", collection());
-        let call = match durations.len() % 4 {
-            0 => Call::new(Method::PUT, target).json(&object("victim", &durations.len().to_string())),
-            _ => Call::get(target),
+        if start.elapsed() >= period {
+            break;
+        }
+        let (call, kind) = match count % 4 {
+            0 => (Call::new(Method::PUT, &target).json(&object("victim", &count.to_string())), &mut durations.writes),
+            _ => (Call::get(&target), &mut durations.reads),
         };
         let begin = Instant::now();
         client.send(call).await?;
-        durations.push(begin.elapsed());
+        kind.push(begin.elapsed());
     }
-    let every_fourth = |is_write: bool| {
-        let numbered = durations.iter().enumerate().filter(|(number, _)| (number % 4 == 0) == is_write);
-        Latency::of(numbered.map(|(_, duration)| *duration).collect())
-    };
-    let (reads, writes) = (every_fourth(false), every_fourth(true));
-    Ok(Waits { all: Latency::of(durations), reads, writes })
+    Ok(())
 }
