@@ -54,6 +54,9 @@ const PURE: &[&str] = &[
 const IMPURE_DEPENDENCIES: &[&str] =
     &["tokio", "hyper", "hyper-util", "axum", "kube", "rustix", "tokio-rustls", "tower"];
 
+/// The one crate with lints of its own, because the workspace forbids unsafe code.
+const UNSAFE: &str = "roost-kernel";
+
 /// Why the dependencies could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchitectureError {
@@ -74,7 +77,19 @@ pub fn violations() -> Result<Vec<String>, ArchitectureError> {
         .output()?;
     let metadata: Value = serde_json::from_slice(&output.stdout)
         .map_err(|_| ArchitectureError::Metadata(String::from_utf8_lossy(&output.stderr).into_owned()))?;
-    Ok(violations_of(&metadata))
+    let mut found = violations_of(&metadata);
+    for package in metadata["packages"].as_array().into_iter().flatten() {
+        let name = package["name"].as_str().unwrap_or_default();
+        let manifest = std::fs::read_to_string(package["manifest_path"].as_str().unwrap_or_default())?;
+        if name != UNSAFE && !has_common_lints(&manifest) {
+            found.push(format!("{name} must have the lints of the workspace, which forbid unsafe code"));
+        }
+    }
+    Ok(found)
+}
+
+fn has_common_lints(manifest: &str) -> bool {
+    manifest.contains("\n[lints]\nworkspace = true\n")
 }
 
 fn row(name: &str) -> Option<usize> {
@@ -109,7 +124,7 @@ fn violations_of(metadata: &Value) -> Vec<String> {
 mod tests {
     use serde_json::json;
 
-    use super::{violations, violations_of};
+    use super::{has_common_lints, violations, violations_of};
 
     #[test]
     fn dependencies_point_down() {
@@ -122,6 +137,12 @@ mod tests {
             {"name": "roost-apiserver", "path": "crates/roost-apiserver", "kind": null},
         ]}]});
         assert_eq!(violations_of(&metadata).len(), 1);
+    }
+
+    #[test]
+    fn lints_of_its_own_are_found() {
+        assert!(has_common_lints("[package]\n\n[lints]\nworkspace = true\n"));
+        assert!(!has_common_lints("[package]\n\n[lints.rust]\nunsafe_code = \"allow\"\n"));
     }
 
     #[test]
