@@ -1,5 +1,6 @@
 //! A small HTTPS client that sends exactly what it is given, and keeps its connections.
 
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use hyper_util::rt::TokioIo;
 use rustls::RootCertStore;
 use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 
 use crate::kubeconfig::Kubeconfig;
@@ -21,6 +22,10 @@ use crate::pki::Identity;
 
 /// No answer of a healthy server takes longer; stock needs seconds when it is short of processor time.
 const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// What the kernel takes of a request at once. On one machine it carries all of that to the server in the sender's name,
+/// and nobody else gets the processor meanwhile, which no network would do.
+const SEND_BUFFER: u32 = 64 * 1024;
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -271,8 +276,7 @@ impl Client {
 
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, ClientError> {
         let failed = |reason: String| ClientError::Connect { address: self.target.authority.clone(), reason };
-        let socket = TcpStream::connect(&self.target.authority).await.map_err(|error| failed(error.to_string()))?;
-        socket.set_nodelay(true).map_err(|error| failed(error.to_string()))?;
+        let socket = dial(&self.target.authority).await.map_err(|error| failed(error.to_string()))?;
         let secured = self.connector.connect(self.target.name.clone(), socket).await;
         let secured = secured.map_err(|error| failed(error.to_string()))?;
         let (sender, connection) =
@@ -283,6 +287,15 @@ impl Client {
         });
         Ok(sender)
     }
+}
+
+async fn dial(authority: &str) -> io::Result<TcpStream> {
+    let address = lookup_host(authority).await?.next().ok_or(io::ErrorKind::AddrNotAvailable)?;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    let stream = socket.connect(address).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
 }
 
 fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, ClientError> {

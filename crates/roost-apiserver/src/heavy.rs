@@ -19,10 +19,11 @@ use crate::write::key;
 const HEAVY_BYTES: usize = 64 * 1024;
 /// A list is heavy when its collection holds more objects than this.
 const HEAVY_OBJECTS: u64 = 1000;
-/// How nice the threads are to others: a quarter of the processor is left to them when others want it all.
-const NICENESS: i32 = 5;
-/// The time for which they ask at once: as long as the kernel allows, so that everybody else's turn comes first.
-const SLICE: Duration = Duration::from_millis(100);
+/// How nice the threads are to others: a tenth of a processor is left to them when one other wants it all.
+const NICENESS: i32 = 10;
+/// The time for which they ask at once. The kernel gives others at most 2.8 ms, and whoever asks for less comes first; but
+/// while they are alone on a processor, its own workers may have to wait for the end.
+const SLICE: Duration = Duration::from_millis(3);
 /// As deep as the stack of other threads that work on requests.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
 

@@ -35,6 +35,7 @@ mod node;
 mod openapi;
 mod options;
 mod outgoing;
+mod pace;
 mod patch;
 mod read;
 mod registered;

@@ -22,6 +22,7 @@ use tower::ServiceExt as _;
 
 use crate::access::PeerCertificates;
 use crate::cluster::Cluster;
+use crate::pace::Paced;
 use crate::service::ApiService;
 use crate::turns::{Executor, Measured, Party};
 
@@ -143,7 +144,7 @@ async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, mut stop: watch::Rec
     let _ = stream.set_nodelay(true);
     let address = stream.peer_addr().ok().map(|address| address.ip());
     let handshake = async {
-        let hello = LazyConfigAcceptor::new(Acceptor::default(), stream).await.ok()?;
+        let hello = LazyConfigAcceptor::new(Acceptor::default(), Paced::new(stream)).await.ok()?;
         let name = hello.client_hello().server_name().map(str::to_owned);
         let host = hosts.host(name.as_deref()).await?;
         Some((hello.into_stream(host.tls).await.ok()?, host.cluster))

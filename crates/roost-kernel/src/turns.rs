@@ -3,9 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-/// Lets the kernel prefer every other thread to the calling one. Its share of a processor that others want is that of
-/// `niceness`; and because it asks for its share in long slices, whoever wakes up need not wait for the end of one
-/// (kernels from 6.12; older ones ignore the slice).
+/// Lets the kernel prefer other threads to the calling one. Its share of a processor that others want is that of
+/// `niceness`. Whoever wakes up and asks for shorter slices than `slice`, as others do by default, need not wait for the end
+/// of one (kernels from 6.12; older ones ignore it).
 #[allow(unsafe_code)]
 pub fn prefer_others(niceness: i32, slice: Duration) -> io::Result<()> {
     let attributes = libc::sched_attr {
