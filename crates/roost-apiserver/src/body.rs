@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
-use memchr::memmem;
 use roost_kinds::Type;
 use roost_object::field::quote;
 use roost_object::json::{self, strict_error};
@@ -145,12 +144,10 @@ impl Body<'_> {
         let kind = self.kind_of(&found.api_version, &found.kind);
         let ty = self.type_of(&kind)?;
         let decoded =
-            roost_kinds::json::read_as_sent(&text, ty).map_err(|error| self.refuse(Some(&kind), &error.to_string()))?;
+            roost_kinds::json::read(&text, ty).map_err(|error| self.refuse(Some(&kind), &error.to_string()))?;
         self.expect_kind(&kind, ty)?;
         findings.extend(decoded.findings);
-        let mut value = decoded.value;
-        keep_cleared_owners(&text, &mut value);
-        Ok((value, kind, findings))
+        Ok((decoded.value, kind, findings))
     }
 
     /// Refuses a body in a version that is read but not served.
@@ -265,19 +262,6 @@ fn internal_name(kind: &GroupVersionKind) -> String {
         group => group.split('.').next().unwrap_or_default(),
     };
     format!("{package}.{}", kind.kind)
-}
-
-/// An empty list of owners is a wish to clear them, which a decoder that drops empty lists would lose.
-fn keep_cleared_owners(text: &[u8], object: &mut Value) {
-    const NAME: &[u8] = b"\"managedFields\"";
-    if object["metadata"].get("managedFields").is_some() || memmem::find(text, NAME).is_none() {
-        return;
-    }
-    let cleared = json::read(text)
-        .is_ok_and(|document| document.value["metadata"]["managedFields"].as_array().is_some_and(Vec::is_empty));
-    if cleared && let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert("managedFields".into(), Value::Array(Vec::new()));
-    }
 }
 
 /// Decodes the options of a delete, whose errors stock reports bare.

@@ -138,14 +138,15 @@ impl Patch {
             .collect();
         let object = match &target.resource.origin {
             Origin::BuiltIn(resource, _) => {
-                if self.kind == PatchType::Strategic {
-                    roost_kinds::unstructured::check(patched, resource.ty).map_err(|why| refuse(shown(), why))?;
-                } else {
-                    check_identity(target.resource, patched).map_err(|why| refuse(shown(), why))?;
-                }
                 let text = if options.validation == FieldValidation::Strict { shown() } else { String::new() };
-                let decoded = roost_kinds::json::decode_as_sent(patched.clone(), resource.ty)
-                    .map_err(|error| refuse(shown(), error.to_string()))?;
+                let decoded = if self.kind == PatchType::Strategic {
+                    roost_kinds::unstructured::convert(patched.clone(), resource.ty)
+                } else {
+                    check_identity(target.resource, patched).and_then(|()| {
+                        roost_kinds::json::decode(patched.clone(), resource.ty).map_err(|error| error.to_string())
+                    })
+                };
+                let decoded = decoded.map_err(|why| refuse(shown(), why))?;
                 let (mut object, mut findings) = (decoded.value, decoded.findings);
                 if self.kind == PatchType::Strategic {
                     findings.sort();
@@ -158,9 +159,6 @@ impl Patch {
                 }
                 object["apiVersion"] = target.resource.api_version.as_str().into();
                 object["kind"] = target.resource.kind.as_str().into();
-                if patched["metadata"]["managedFields"].as_array().is_some_and(Vec::is_empty) {
-                    crate::write::metadata_mut(&mut object).insert("managedFields".into(), Value::Array(Vec::new()));
-                }
                 object
             }
             Origin::Custom(custom) => {
@@ -211,10 +209,8 @@ impl Patch {
         }
         let mut object = match &resource.origin {
             Origin::BuiltIn(built_in, _) => {
-                roost_kinds::unstructured::check(&merged, built_in.ty).map_err(|why| unconverted(&self.tree, &why))?;
-                roost_kinds::json::decode(merged, built_in.ty)
-                    .map_err(|error| Status::failure(500, "", error.to_string()))?
-                    .value
+                let converted = roost_kinds::unstructured::convert(merged, built_in.ty);
+                converted.map_err(|why| unconverted(&self.tree, &why))?.value
             }
             Origin::Custom(custom) => {
                 let mut merged = merged;

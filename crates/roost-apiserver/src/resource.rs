@@ -1,5 +1,6 @@
 //! One resource in one served version: what a path addresses, whether built in or custom.
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use std::collections::HashMap;
@@ -272,6 +273,27 @@ impl Resource {
                 roost_kinds::json::decode(object.clone(), built_in.ty).map_or(object, |decoded| decoded.value)
             }
             Origin::Custom(_) => object,
+        }
+    }
+
+    /// An object as webhooks, policies and the owners of fields see it: without what Go does not write.
+    pub(crate) fn written<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
+        let ty = match &self.origin {
+            Origin::BuiltIn(resource, _) if object["apiVersion"] == *self.api_version => resource.ty,
+            Origin::BuiltIn(..) => match self.storage_type() {
+                Some(ty) => ty,
+                None => return Cow::Borrowed(object),
+            },
+            Origin::Custom(_) => return Cow::Borrowed(object),
+        };
+        roost_kinds::json::written(object, ty)
+    }
+
+    /// An object, in its storage version, as it comes back from the store.
+    pub(crate) fn settled<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
+        match self.storage_type() {
+            Some(ty) => roost_kinds::json::stored(object, ty),
+            None => Cow::Borrowed(object),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Objects of the built-in kinds from JSON, as Go's decoder reads them and its encoder writes them back.
 //!
-//! What comes out is what a stock server stores: fields that the type does not have are gone and reported, empty values
-//! are left out where Go leaves them out, and quantities, times and bytes have the form in which Go writes them.
+//! What comes out is what a stock server has in memory: fields that the type does not have are gone and reported, zero
+//! values are left out where Go leaves them out, and quantities, times and bytes have the form in which Go writes them.
 
 pub(crate) mod bytes;
 mod decoder;
+mod empty;
 mod trail;
 mod write;
 
@@ -14,6 +15,7 @@ use serde_json::Value;
 use crate::table::Type;
 use decoder::{Decoder, Stop};
 
+pub use empty::{stored, written};
 pub use write::{write, write_float, write_untyped};
 
 /// An object in the form in which Go writes it.
@@ -37,21 +39,11 @@ pub enum DecodeError {
     Mismatch(String),
 }
 
-/// Reads an object of the given type from bytes.
+/// Reads an object of the given type from bytes. Lists and maps that were sent empty stay so: see [`written`] and
+/// [`stored`] for what becomes of them.
 pub fn read(bytes: &[u8], ty: &'static Type) -> Result<Decoded, DecodeError> {
-    read_keeping(bytes, ty, Empty::of_stored(ty))
-}
-
-/// Reads an object as its sender wrote it: an empty list or map stays where Go would write one that is missing as null.
-/// Who owns the field depends on it; what is stored does not, so [`decode`] it afterwards.
-pub fn read_as_sent(bytes: &[u8], ty: &'static Type) -> Result<Decoded, DecodeError> {
-    read_keeping(bytes, ty, Empty::of_sent(ty))
-}
-
-fn read_keeping(bytes: &[u8], ty: &'static Type, empty: Empty) -> Result<Decoded, DecodeError> {
     let mut reader = Reader::new(bytes);
-    let decoded = run(&mut reader, ty, empty);
-    match decoded {
+    match run(&mut reader, ty, Integers::MustFit) {
         // Go checks the whole document's syntax before it looks at a single type.
         Err(DecodeError::Mismatch(complaint)) => {
             Reader::check(bytes)?;
@@ -67,48 +59,30 @@ fn read_keeping(bytes: &[u8], ty: &'static Type, empty: Empty) -> Result<Decoded
 
 /// Gives a value in memory, such as a patched object, the form of the type.
 pub fn decode(value: Value, ty: &'static Type) -> Result<Decoded, DecodeError> {
-    run(&mut Values::new(value), ty, Empty::of_stored(ty))
+    run(&mut Values::new(value), ty, Integers::MustFit)
 }
 
-/// [`decode`] for a value that someone sent, as [`read_as_sent`] reads it.
-pub fn decode_as_sent(value: Value, ty: &'static Type) -> Result<Decoded, DecodeError> {
-    run(&mut Values::new(value), ty, Empty::of_sent(ty))
+/// [`decode`] for a tree that stock does not write as JSON in between; numbers lose the bits for which there is no room.
+pub(crate) fn decode_wrapping(value: Value, ty: &'static Type) -> Result<Decoded, DecodeError> {
+    run(&mut Values::new(value), ty, Integers::Wrap)
 }
 
-/// Which empty lists and maps stay.
+/// What becomes of a whole number that its field cannot hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Empty {
-    /// All of them.
-    Kept,
-    /// Those in fields that are always written.
-    KeptWhereWritten,
-    /// None.
-    Dropped,
+enum Integers {
+    /// It is refused.
+    MustFit,
+    /// Its upper bits are lost.
+    Wrap,
 }
 
-impl Empty {
-    fn of_stored(ty: &Type) -> Empty {
-        if keeps_empty(ty) { Empty::Kept } else { Empty::Dropped }
-    }
-
-    fn of_sent(ty: &Type) -> Empty {
-        if keeps_empty(ty) { Empty::Kept } else { Empty::KeptWhereWritten }
-    }
-}
-
-fn run<'a, S: Source<'a>>(source: &mut S, ty: &'static Type, empty: Empty) -> Result<Decoded, DecodeError> {
-    let mut decoder = Decoder::new(source, empty);
+fn run<'a, S: Source<'a>>(source: &mut S, ty: &'static Type, integers: Integers) -> Result<Decoded, DecodeError> {
+    let mut decoder = Decoder::new(source, integers);
     match decoder.document(ty) {
         Ok(value) => Ok(Decoded { value, findings: decoder.findings.into_sentences() }),
         Err(Stop::Syntax(error)) => Err(DecodeError::Syntax(error)),
         Err(Stop::Mismatch(complaint)) => Err(DecodeError::Mismatch(complaint)),
     }
-}
-
-/// Stock stores most kinds as protobuf, which does not tell an empty list or map from a missing one; definitions of custom
-/// resources and API services are stored as JSON, which does.
-pub(crate) fn keeps_empty(ty: &Type) -> bool {
-    ty.openapi.starts_with("io.k8s.apiextensions-apiserver.") || ty.openapi.starts_with("io.k8s.kube-aggregator.")
 }
 
 #[cfg(test)]
@@ -142,10 +116,10 @@ mod tests {
             decoded.value,
             json!({
                 "apiVersion": "v1", "kind": "Pod",
-                "metadata": {"name": "a", "deletionTimestamp": "2026-01-02T02:04:05Z"},
+                "metadata": {"name": "a", "labels": {}, "deletionTimestamp": "2026-01-02T02:04:05Z"},
                 "spec": {
                     "containers": [
-                        {"name": "c", "env": [{"name": "A"}], "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}},
+                        {"name": "c", "command": [], "env": [{"name": "A"}], "resources": {"limits": {"cpu": "1", "memory": "1Gi"}}},
                         {"name": "", "resources": {}}
                     ],
                     "terminationGracePeriodSeconds": 0, "nodeSelector": {"a": ""}, "securityContext": {}
@@ -184,14 +158,6 @@ mod tests {
         let value = pod(text).unwrap().value;
         assert_eq!(value["metadata"], json!({"name": "a", "labels": {"x": "1", "y": "2"}}));
         assert_eq!(value["spec"], json!({"containers": null, "hostNetwork": true}));
-    }
-
-    #[test]
-    fn empty_lists_stay_where_ownership_asks_for_them() {
-        let ty = crate::type_of("rbac.authorization.k8s.io/v1", "Role").unwrap();
-        let text = br#"{"metadata":{"finalizers":[]},"rules":[]}"#;
-        assert_eq!(read_as_sent(text, ty).unwrap().value, json!({"metadata": {}, "rules": []}));
-        assert_eq!(read(text, ty).unwrap().value, json!({"metadata": {}, "rules": null}));
     }
 
     #[test]
@@ -276,12 +242,5 @@ mod tests {
                 refused("apiextensions.k8s.io/v1", "CustomResourceDefinition", &text).ends_with("exceeded max depth")
             );
         }
-    }
-
-    #[test]
-    fn lists_that_must_be_written_are_null_when_empty() {
-        let role = crate::type_of("rbac.authorization.k8s.io/v1", "Role").unwrap();
-        let decoded = read(br#"{"rules":[]}"#, role).unwrap();
-        assert_eq!(decoded.value, json!({"metadata": {}, "rules": null}));
     }
 }

@@ -1,16 +1,17 @@
-//! Why a tree cannot become an object of a Go type, in the words of the converter that stock uses after a strategic
-//! merge, which are other than those of its JSON decoder.
+//! Objects of the built-in kinds from trees, by the rules of the converter that stock uses after a strategic merge and an
+//! apply. It words its complaints otherwise than the JSON decoder, and cuts numbers to the size of their fields.
 
 use roost_object::Quantity;
 use roost_object::time::Timestamp;
 use serde_json::{Map, Value};
 
-use crate::json::bytes;
+use crate::json::{self, Decoded, bytes};
 use crate::table::{Shape, Type};
 
-/// Looks at a tree in the order of the type's fields and returns the first complaint.
-pub fn check(tree: &Value, ty: &'static Type) -> Result<(), String> {
-    value(tree, Shape::Struct(ty), ty.go)
+/// Makes an object of a tree, or returns the first complaint in the order of the type's fields.
+pub fn convert(tree: Value, ty: &'static Type) -> Result<Decoded, String> {
+    value(&tree, Shape::Struct(ty), ty.go)?;
+    json::decode_wrapping(tree, ty).map_err(|error| error.to_string())
 }
 
 fn value(tree: &Value, shape: Shape, go: &str) -> Result<(), String> {
@@ -142,8 +143,15 @@ mod tests {
             ),
         ];
         for (tree, expected) in cases {
-            assert_eq!(check(&tree, ty).unwrap_err(), expected, "{tree}");
+            assert_eq!(convert(tree.clone(), ty).unwrap_err(), expected, "{tree}");
         }
-        assert_eq!(check(&json!({"spec": {"replicas": 2, "selector": null}, "nonsense": 1}), ty), Ok(()));
+        assert!(convert(json!({"spec": {"replicas": 2, "selector": null}, "nonsense": 1}), ty).is_ok());
+    }
+
+    #[test]
+    fn numbers_lose_the_bits_that_do_not_fit() {
+        let ty = crate::type_of("apps/v1", "Deployment").unwrap();
+        let converted = convert(json!({"spec": {"replicas": 4_294_967_301_i64}}), ty).unwrap().value;
+        assert_eq!(converted["spec"]["replicas"], 5);
     }
 }

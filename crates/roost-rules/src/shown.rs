@@ -3,22 +3,22 @@
 use roost_object::Value;
 use roost_object::field::{Error, Kind, Path};
 
-use crate::print;
+use crate::internal;
 
 /// `Invalid value: <json>: <words>`.
 pub(crate) fn invalid(path: &Path<'_>, kind: &str, value: &Value, words: &str) -> Error {
-    error(Kind::Invalid, path, format!("{}: {words}", print::internal(kind, value)))
+    error(Kind::Invalid, path, format!("{}: {words}", internal::print(kind, value)))
 }
 
 /// `Duplicate value: <json>`.
 pub(crate) fn duplicate(path: &Path<'_>, kind: &str, value: &Value) -> Error {
-    error(Kind::Duplicate, path, print::internal(kind, value))
+    error(Kind::Duplicate, path, internal::print(kind, value))
 }
 
 /// `Unsupported value: <json>: <words>`.
 pub(crate) fn not_supported(path: &Path<'_>, kind: &str, value: &Value, supported: &[&str]) -> Error {
     let quoted: Vec<_> = supported.iter().map(|word| roost_object::field::quote(word)).collect();
-    let words = format!("{}: supported values: {}", print::internal(kind, value), quoted.join(", "));
+    let words = format!("{}: supported values: {}", internal::print(kind, value), quoted.join(", "));
     error(Kind::NotSupported, path, words)
 }
 

@@ -152,7 +152,7 @@ impl Attributes<'_> {
             return Ok(scale::of(resource, &served).unwrap_or(Value::Null));
         }
         let wanted = group::api_version(group_name, version);
-        let object = object.clone();
+        let object = resource.written(object).into_owned();
         match &resource.origin {
             Origin::BuiltIn(..) if wanted == resource.storage_api_version() && wanted == resource.api_version => {
                 Ok(object)

@@ -37,7 +37,8 @@ impl Prepared {
     fn new(call: &Call, place: Place, object: Value, rules: Option<&Vec<Value>>) -> Result<Prepared, Status> {
         let Place { resource, namespace, name } = place;
         let target = Target { call, resource: &resource, namespace: &namespace, name: &name, subresource: "" };
-        let mut object = resource.fill_required(object);
+        let object = resource.fill_required(object);
+        let mut object = resource.settled(&object).into_owned();
         write::apply_defaults(&resource, &mut object);
         let filter = write::filter(&target);
         let tracking = write::tracking(&target, write::API_SERVER, NO_TIME, &filter);

@@ -1,5 +1,7 @@
 //! Creating an object.
 
+use std::borrow::Cow;
+
 use roost_object::{Map, Status, Value};
 use roost_store::{CommitError, Expect, Operation, Revision, Write};
 
@@ -94,10 +96,11 @@ async fn commit_new(
     let attributes =
         Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
     let admitted = admission::validate(&attributes, object).await?;
+    let settled = target.resource.settled(object);
     if options.dry_run {
         return match target.call.cluster.store.get(&target.collection(), &target.key()) {
             Some(_) => Err(exists(&target)),
-            None => Ok(Some((0, returned_live(&target, object).await?))),
+            None => Ok(Some((0, returned_live(&target, &settled).await?.or_else(|| owned(settled))))),
         };
     }
     if object["metadata"].get("resourceVersion").is_some() {
@@ -106,7 +109,7 @@ async fn commit_new(
     let mut writes = allocated.to_vec();
     writes.extend(admitted.writes.iter().cloned());
     let own = writes.len();
-    let (bytes, returned) = pack_live(&target, object).await?;
+    let (bytes, returned) = pack_live(&target, &settled).await?;
     writes.push(Write {
         collection: target.collection(),
         name: target.key(),
@@ -114,11 +117,18 @@ async fn commit_new(
         operation: Operation::Put(bytes),
     });
     match target.call.cluster.store.commit(writes).await {
-        Ok(revision) => Ok(Some((revision, returned))),
+        Ok(revision) => Ok(Some((revision, returned.or_else(|| owned(settled))))),
         Err(CommitError::Conflict { index, .. }) if index == own => Err(exists(&target)),
         Err(CommitError::Conflict { index, .. }) if admitted.has(own, index) => Ok(None),
         Err(CommitError::Conflict { .. }) => Err(allocate::taken(&target, object)),
         Err(error) => Err(storage_error(&error)),
+    }
+}
+
+fn owned(object: Cow<'_, Value>) -> Option<Value> {
+    match object {
+        Cow::Owned(object) => Some(object),
+        Cow::Borrowed(_) => None,
     }
 }
 

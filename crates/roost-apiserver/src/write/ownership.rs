@@ -1,10 +1,12 @@
 //! Who owns which fields after a write.
 
+use std::borrow::Cow;
+
 use roost_merge::apply::{self, Tracking};
 use roost_merge::managed::Filter;
 use roost_object::Value;
 
-use super::Target;
+use super::{Target, metadata_mut};
 use crate::clock;
 use crate::versions::ResourceVersions;
 
@@ -13,19 +15,19 @@ pub(crate) fn track(target: &Target<'_>, live: Option<&Value>, new: &mut Value, 
     let now = clock::now_text();
     let filter = filter(target);
     let tracking = tracking(target, manager, &now, &filter);
-    apply::update_in_versions(live, new, &tracking, target.resource.node(), &ResourceVersions(target.resource));
-    if has_empty_list(new) {
-        *new = target.resource.fill_required(new.take());
+    let update = |new: &mut Value| {
+        apply::update_in_versions(live, new, &tracking, target.resource.node(), &ResourceVersions(target.resource));
+    };
+    let Cow::Owned(mut written) = target.resource.written(new) else { return update(new) };
+    // An empty list of owners is a wish to clear them.
+    if let Some(owners) = new["metadata"].get("managedFields") {
+        metadata_mut(&mut written).insert("managedFields".into(), owners.clone());
     }
-}
-
-/// Whether a list or map somewhere is empty, which matters to ownership and not to what is stored.
-fn has_empty_list(value: &Value) -> bool {
-    match value {
-        Value::Array(elements) => elements.is_empty() || elements.iter().any(has_empty_list),
-        Value::Object(fields) => fields.iter().any(|(name, value)| name != "managedFields" && has_empty_list(value)),
-        _ => false,
-    }
+    update(&mut written);
+    match metadata_mut(&mut written).remove("managedFields") {
+        Some(owners) => metadata_mut(new).insert("managedFields".into(), owners),
+        None => metadata_mut(new).remove("managedFields"),
+    };
 }
 
 /// Who writes what through this target.

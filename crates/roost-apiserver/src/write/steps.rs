@@ -107,7 +107,7 @@ pub(crate) fn prepare_update(target: &Target<'_>, new: &mut Value, old: &Value) 
             Generation::Spec
         }
     };
-    let moves = match generation {
+    let moves = |new: &Value| match generation {
         Generation::Never | Generation::Once => false,
         Generation::Spec => differs_outside_metadata(new, old, target.resource),
         Generation::SpecOrAnnotations => {
@@ -115,7 +115,7 @@ pub(crate) fn prepare_update(target: &Target<'_>, new: &mut Value, old: &Value) 
                 || new["metadata"]["annotations"] != old["metadata"]["annotations"]
         }
     };
-    if moves {
+    if moves(new) && moves(&target.resource.settled(new)) {
         let next = old["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
         metadata_mut(new).insert("generation".into(), next.into());
     }

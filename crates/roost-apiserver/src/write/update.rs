@@ -1,5 +1,7 @@
 //! Changing an object: replace, patch and apply, on the object itself or through a subresource.
 
+use std::borrow::Cow;
+
 use roost_object::field::{Error, Path};
 use roost_object::{GroupKind, Status, Value};
 use roost_store::{CommitError, Entry, Expect, Operation, Revision, Write};
@@ -117,6 +119,9 @@ async fn attempt(
     steps::validate_update(&target, &new, old)?;
     roost_merge::revert_managed_times(old, &mut new);
     let admitted = admission::validate(&attributes, &new).await?;
+    if let Cow::Owned(settled) = target.resource.settled(&new) {
+        new = settled;
+    }
     if new == *old && allocated.is_empty() && is_fresh(&target, old, entry)? {
         return Ok(Attempt::Done(new));
     }

@@ -8,7 +8,7 @@ use roost_object::time::Timestamp;
 use serde_json::{Map, Value};
 
 use super::trail::{Step, Trail};
-use super::{Empty, bytes};
+use super::{Integers, bytes};
 use crate::table::{Element, Field, Shape, Type};
 use crate::zero;
 
@@ -35,15 +35,15 @@ pub(super) struct Decoder<'s, 'a, S> {
     source: &'s mut S,
     pub(super) findings: Findings,
     mismatch: Option<String>,
-    empty: Empty,
+    integers: Integers,
     /// How many values that read themselves we are in; they report no unknown fields.
     quiet: usize,
     document: PhantomData<&'a [u8]>,
 }
 
 impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
-    pub(super) fn new(source: &'s mut S, empty: Empty) -> Self {
-        Self { source, findings: Findings::default(), mismatch: None, empty, quiet: 0, document: PhantomData }
+    pub(super) fn new(source: &'s mut S, integers: Integers) -> Self {
+        Self { source, findings: Findings::default(), mismatch: None, integers, quiet: 0, document: PhantomData }
     }
 
     pub(super) fn document(&mut self, ty: &'static Type) -> Result<Value, Stop> {
@@ -128,7 +128,7 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
                 Some(previous) => self.value_over(previous, field, &below)?,
                 None => self.value(field.ty, field.go, &below)?,
             };
-            self.set(&mut fields, field, value);
+            set(&mut fields, field, value);
         }
         zero::fill(ty, &mut fields);
         Ok(Value::Object(fields))
@@ -158,35 +158,6 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
         }
     }
 
-    fn set(&self, fields: &mut Map<String, Value>, field: &Field, value: Option<Value>) {
-        let dropped = match (&value, field.ty) {
-            (None, _) => true,
-            (Some(Value::Null), _) => !field.pointer,
-            (Some(Value::Array(elements)), Shape::List(_) | Shape::Items(_)) => {
-                elements.is_empty() && self.drops(field)
-            }
-            (Some(Value::Object(entries)), Shape::Map(_)) if self.empty != Empty::Kept => entries.is_empty(),
-            (Some(value), _) => zero::omits(field, value),
-        };
-        match value {
-            Some(value) if !dropped => {
-                fields.insert(field.json.to_owned(), value);
-            }
-            _ => {
-                fields.remove(field.json);
-            }
-        }
-    }
-
-    /// Whether an empty list in a field goes.
-    fn drops(&self, field: &Field) -> bool {
-        match self.empty {
-            Empty::Kept => field.omit.empty && !field.pointer,
-            Empty::KeptWhereWritten => !zero::is_always_written(field),
-            Empty::Dropped => true,
-        }
-    }
-
     fn list(&mut self, element: &'static Element, trail: &Trail<'_>) -> Result<Value, Stop> {
         self.source.enter()?;
         let mut elements = Vec::new();
@@ -212,7 +183,10 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
     }
 
     fn number(&mut self, shape: Shape, go: &str, trail: &Trail<'_>) -> Outcome {
-        let number = self.source.number()?;
+        let mut number = self.source.number()?;
+        if self.integers == Integers::Wrap && !matches!(shape, Shape::Float64) {
+            number = Number::Integer(cut(&number, shape));
+        }
         let fits = match (shape, &number) {
             (Shape::Int32, Number::Integer(number)) => i32::try_from(*number).is_ok(),
             (Shape::Float64, _) | (_, Number::Integer(_)) => true,
@@ -335,6 +309,19 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
     }
 }
 
+/// Sets a field, or leaves it out as Go does. Lists and maps stay: one with nothing in it is not one that is missing.
+fn set(fields: &mut Map<String, Value>, field: &Field, value: Option<Value>) {
+    let kept = value.filter(|value| match (value, field.ty) {
+        (Value::Null, _) => field.pointer,
+        (_, Shape::List(_) | Shape::Items(_) | Shape::Map(_)) => true,
+        _ => !zero::omits(field, value),
+    });
+    match kept {
+        Some(value) => fields.insert(field.json.to_owned(), value),
+        None => fields.remove(field.json),
+    };
+}
+
 /// Finds a field by its JSON name and counts how many come before it, inlined ones included.
 fn find(ty: &'static Type, json: &str, ordinal: &mut u32) -> Option<&'static Field> {
     for field in ty.fields {
@@ -354,6 +341,18 @@ fn find(ty: &'static Type, json: &str, ordinal: &mut u32) -> Option<&'static Fie
         *ordinal += 1;
     }
     None
+}
+
+/// What is left of a number in an integer of the shape's size. What not even 64 bits hold is the lowest number there is.
+fn cut(number: &Number<'_>, shape: Shape) -> i64 {
+    let number = match number {
+        Number::Integer(number) => *number,
+        Number::Other(text) => {
+            let float = text.parse().unwrap_or(f64::NAN);
+            if float.abs() < 2_f64.powi(63) { float as i64 } else { i64::MIN }
+        }
+    };
+    if matches!(shape, Shape::Int32) { i64::from(number as i32) } else { number }
 }
 
 fn literal(number: &Number<'_>) -> String {

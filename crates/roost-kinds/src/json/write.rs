@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use serde_json::{Map, Value};
 
+use super::empty;
 use crate::table::{Shape, Type};
 
 /// Writes an object as Go's encoder does. Fields that the type does not have come last.
@@ -61,7 +62,9 @@ fn known_fields(out: &mut Vec<u8>, fields: &Map<String, Value>, ty: &'static Typ
         match field.ty {
             Shape::Struct(inlined) if field.inline => known_fields(out, fields, inlined, written),
             shape => {
-                if let Some(value) = fields.get(field.json) {
+                if let Some(value) = fields.get(field.json)
+                    && !empty::is_unwritten(field, value)
+                {
                     entry(out, field.json, written);
                     typed(out, value, shape);
                 }
@@ -173,7 +176,7 @@ mod tests {
     fn fields_come_in_the_order_of_the_go_struct() {
         let pod = json!({
             "apiVersion": "v1", "kind": "Pod", "extra": 1, "status": {}, "metadata": {"labels": {"b": "1", "a": "2"}, "name": "x"},
-            "spec": {"containers": [{"image": "i", "name": "c"}], "volumes": [{"emptyDir": {}, "name": "v"}]}
+            "spec": {"containers": [{"image": "i", "name": "c", "args": []}], "volumes": [{"emptyDir": {}, "name": "v"}]}
         });
         let mut out = Vec::new();
         write(&mut out, &pod, crate::type_of("v1", "Pod").unwrap());

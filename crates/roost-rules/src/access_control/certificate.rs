@@ -5,10 +5,12 @@ use base64::engine::general_purpose::STANDARD;
 use roost_object::field::{Error, Errors, Path};
 use roost_object::{Value, names};
 
-use crate::check::{Spot, elements, same, text};
+use crate::check::{Spot, elements, text};
 use crate::fill::Fill;
-use crate::print;
+use crate::internal;
 
+/// The internal type of a condition.
+const CONDITION: &str = "certificates.CertificateSigningRequestCondition";
 const LEGACY_SIGNER: &str = "kubernetes.io/legacy-unknown";
 const USAGES: &[&str] = &[
     "any",
@@ -242,13 +244,13 @@ pub fn validate_update(new: &Value, old: &Value, part: Part, errors: &mut Errors
             if after.len() > before.len() {
                 errors.push(Error::forbidden(&path, format!("updates may not add a condition of type \"{kind}\"")));
             } else if after.len() == before.len()
-                && after.iter().zip(&before).any(|(after, before)| !same(after, before))
+                && after.iter().zip(&before).any(|(after, before)| !internal::same(CONDITION, after, before))
             {
                 let lines = |conditions: &[&Value]| {
                     let list = Value::Array(conditions.iter().map(|one| (*one).clone()).collect());
-                    print::internal_lines("[certificates.CertificateSigningRequestCondition", &list)
+                    internal::print_lines(&format!("[{CONDITION}"), &list)
                 };
-                let difference = print::diff(&lines(&before), &lines(&after));
+                let difference = internal::diff(&lines(&before), &lines(&after));
                 let words = format!("updates may not modify a condition of type \"{kind}\"\n{difference}");
                 errors.push(Error::forbidden(&path, words));
             }

@@ -3,8 +3,9 @@
 use roost_object::field::{Error, Errors, Path};
 use roost_object::{Value, names};
 
-use crate::check::{Spot, same, text};
+use crate::check::{Spot, text};
 use crate::fill::Fill;
+use crate::internal;
 use crate::shown;
 
 /// The shortest life of a token.
@@ -85,7 +86,7 @@ fn validate_empty_metadata(review: &Value, allowed: &[&str], words: &str, errors
     for field in allowed.iter().chain(&["managedFields", "creationTimestamp"]) {
         metadata.drop_field(field);
     }
-    if !same(&metadata, &Value::Null) {
+    if !internal::same("ObjectMeta", &metadata, &Value::Null) {
         errors.push(shown::invalid(&Path::new("metadata"), "ObjectMeta", &review["metadata"], words));
     }
 }

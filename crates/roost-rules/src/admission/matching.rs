@@ -13,6 +13,9 @@ pub(super) const MATCH_POLICIES: &[&str] = &["Equivalent", "Exact"];
 pub(super) const REINVOCATION_POLICIES: &[&str] = &["IfNeeded", "Never"];
 const OPERATIONS: &[&str] = &["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const MUTATING_OPERATIONS: &[&str] = &["*", "CONNECT", "CREATE", "UPDATE"];
+/// The internal type of the conditions under which a policy or webhook is asked.
+pub(super) const MATCH_CONDITIONS: &str = "[admissionregistration.MatchCondition";
+
 /// How many conditions one hook or policy may have.
 const CONDITIONS_MAX: usize = 64;
 

@@ -4,11 +4,12 @@ use roost_object::field::{Error, Errors};
 use roost_object::{Value, metadata, names};
 
 use super::matching::{
-    FAILURE_POLICIES, REINVOCATION_POLICIES, fill_rules, fill_selectors, one_of, required_one_of, validate_conditions,
+    FAILURE_POLICIES, MATCH_CONDITIONS, REINVOCATION_POLICIES, fill_rules, fill_selectors, one_of, required_one_of, validate_conditions,
     validate_match, validate_mutating_operations,
 };
-use crate::check::{Check, SUBDOMAIN, SelectorValues, Spot, label_selector, same, text};
+use crate::check::{Check, SUBDOMAIN, SelectorValues, Spot, label_selector, text};
 use crate::fill::Fill;
+use crate::internal;
 
 const RULES: &[&str] = &["resourceRules", "excludeResourceRules"];
 const AUDIT_ANNOTATIONS_MAX: usize = 20;
@@ -52,7 +53,9 @@ fn validate_frame(policy: &Value, old: Option<&Value>, mutating: bool, errors: &
         errors.push(Error::required(&constraints.path, ""));
     }
     let untouched = old.is_some_and(|old| {
-        ["paramKind", "matchConditions"].iter().all(|field| same(&policy["spec"][field], &old["spec"][field]))
+        let (now, before) = (&policy["spec"], &old["spec"]);
+        internal::same("*admissionregistration.ParamKind", &now["paramKind"], &before["paramKind"])
+            && internal::same(MATCH_CONDITIONS, &now["matchConditions"], &before["matchConditions"])
     });
     if !untouched {
         validate_conditions(&spec.field("matchConditions"), errors);

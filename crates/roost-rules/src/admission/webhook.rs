@@ -4,11 +4,12 @@ use roost_object::field::{Error, Errors};
 use roost_object::{Value, names, webhook};
 
 use super::matching::{
-    FAILURE_POLICIES, MATCH_POLICIES, REINVOCATION_POLICIES, fill_rules, fill_selectors, one_of, validate_conditions,
+    FAILURE_POLICIES, MATCH_CONDITIONS, MATCH_POLICIES, REINVOCATION_POLICIES, fill_rules, fill_selectors, one_of, validate_conditions,
     validate_rule,
 };
-use crate::check::{SelectorValues, Spot, elements, label_selector, same, text};
+use crate::check::{SelectorValues, Spot, elements, label_selector, text};
 use crate::fill::Fill;
+use crate::internal;
 
 const NO_SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun"];
 const SIDE_EFFECTS: &[&str] = &["None", "NoneOnDryRun", "Some", "Unknown"];
@@ -63,7 +64,9 @@ impl Demands {
         }
         Self {
             conditions: new.len() != old.len()
-                || new.iter().zip(old).any(|(new, old)| !same(&new["matchConditions"], &old["matchConditions"])),
+                || new.iter().zip(old).any(|(new, old)| {
+                    !internal::same(MATCH_CONDITIONS, &new["matchConditions"], &old["matchConditions"])
+                }),
             no_side_effects: old.iter().all(|hook| NO_SIDE_EFFECTS.contains(&text(hook, "sideEffects"))),
             known_version: old.iter().all(|hook| {
                 let versions = elements(&hook["admissionReviewVersions"]);

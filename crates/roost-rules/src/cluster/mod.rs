@@ -4,7 +4,7 @@ use roost_object::field::{Error, Errors, Path};
 use roost_object::{Value, names};
 
 use crate::check::{Check, LABEL, NOT_NEGATIVE, SUBDOMAIN, Spot, elements, immutable, text};
-use crate::fill::{Fill, round_resource_list};
+use crate::fill::Fill;
 use crate::pod::warnings::old_node_label;
 use crate::pod::{PodOptions, validate_overhead, validate_tolerations};
 use crate::{NameRule, Rules, keep_status, shown};
@@ -24,11 +24,10 @@ pub(crate) static TABLE: &[Rules] = &[
     Rules {
         group: "node.k8s.io",
         kind: "RuntimeClass",
-        defaults: runtime_class_defaults,
         validate: validate_runtime_class,
         validate_update: |new, old, errors| {
             validate_runtime_class(new, errors);
-            immutable(&Spot::root(new).field("handler"), &old["handler"], errors);
+            immutable(&Spot::root(new).field("handler"), &old["handler"], "s", errors);
         },
         warnings: runtime_class_warnings,
         create_on_update: true,
@@ -73,12 +72,6 @@ fn validate_lease(lease: &Value, errors: &mut Errors) {
     }
     if spec.field("preferredHolder").filled() && !spec.field("strategy").filled() {
         spec.field("preferredHolder").forbidden("may only be specified if `strategy` is defined", errors);
-    }
-}
-
-fn runtime_class_defaults(class: &mut Value) {
-    if let Some(overhead) = class.at("overhead") {
-        round_resource_list(overhead.at("podFixed"));
     }
 }
 

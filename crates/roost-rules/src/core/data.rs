@@ -6,8 +6,9 @@ use roost_object::field::{Error, Errors, Path};
 use roost_object::{Value, names};
 
 use super::docker_config;
-use crate::check::{IMMUTABLE, Spot, same, text};
+use crate::check::{IMMUTABLE, Spot, text};
 use crate::fill::Fill;
+use crate::internal;
 
 /// The data of one object may not be larger than this many bytes.
 const SIZE_MAX: usize = 1024 * 1024;
@@ -46,7 +47,7 @@ fn validate_frozen(new: &Value, old: &Value, fields: &[&str], errors: &mut Error
         errors.push(Error::forbidden(&Path::new("immutable"), FROZEN));
     }
     for field in fields {
-        if !same(&new[field], &old[field]) {
+        if !internal::same("{s", &new[field], &old[field]) {
             errors.push(Error::forbidden(&Path::new(field), FROZEN));
         }
     }

@@ -5,7 +5,8 @@
 use roost_object::field::{Error, Errors, Path};
 use roost_object::{Value, metadata, names};
 
-use crate::check::{Check, Field, IMMUTABLE, Spot, same, text};
+use crate::check::{Check, Field, IMMUTABLE, Spot, text};
+use crate::internal;
 use crate::shown;
 
 /// The longest action, reason or name of an instance.
@@ -61,11 +62,11 @@ pub(super) fn validate_strictly(event: &Value, errors: &mut Errors) {
 pub(super) fn validate_strict_update(new: &Value, old: &Value, errors: &mut Errors) {
     validate_leniently(new, "reportingController", errors);
     metadata::validate_update(&new["metadata"], &old["metadata"], &Path::new("metadata"), errors);
-    if !same(&new["series"], &old["series"]) {
+    if !internal::same("*EventSeries", &new["series"], &old["series"]) {
         validate_series(new, errors);
     }
     for (field, reported, shape) in FIXED {
-        if !same(&new[field], &old[field]) {
+        if !internal::same(shape, &new[field], &old[field]) {
             errors.push(shown::invalid(&Path::new(reported), shape, &new[field], IMMUTABLE));
         }
     }

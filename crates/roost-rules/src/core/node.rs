@@ -5,7 +5,7 @@ use roost_object::{Value, names};
 
 use super::resource_names::validate_amount;
 use crate::address_range;
-use crate::check::{Check, Field, LABEL, SUBDOMAIN, Spot, elements, same, text};
+use crate::check::{Check, Field, LABEL, SUBDOMAIN, Spot, elements, text};
 use crate::fill::{Fill, round_resource_list};
 use crate::shown;
 
@@ -210,7 +210,7 @@ pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
     validate_config(new, errors);
     let metadata = Path::new("metadata");
     validate_taints(&Spot::new(&new["spec"]["taints"], metadata.child("taints")), errors);
-    if !same(&new["spec"]["externalID"], &old["spec"]["externalID"]) {
+    if text(&new["spec"], "externalID") != text(&old["spec"], "externalID") {
         errors.push(Error::forbidden(&Path::new("spec.externalID"), "may not be updated"));
     }
 }

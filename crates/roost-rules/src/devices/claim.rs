@@ -6,10 +6,10 @@ use roost_object::field::{Error, Errors};
 use roost_object::{Value, names};
 
 use super::list::{DRIVER_NAME, own_text, validate_list, validate_opaque_data, validate_qualified_name, validate_set};
-use crate::check::{Check, IMMUTABLE, SUBDOMAIN, Spot, elements, same, text};
+use crate::check::{Check, SUBDOMAIN, Spot, elements, immutable, text};
 use crate::fill::Fill;
 use crate::pod::validate_template_metadata;
-use crate::{resource_name, shown};
+use crate::resource_name;
 
 const LIST_MAX: usize = 32;
 const FIRST_AVAILABLE_MAX: usize = 8;
@@ -201,9 +201,7 @@ pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
 fn validate_immutable(new: &Value, old: &Value, kind: &str, errors: &mut Errors) {
     let root = Spot::root(new);
     let spec = root.field("spec");
-    if !same(spec.value, &old["spec"]) {
-        errors.push(shown::invalid(&spec.path, kind, spec.value, IMMUTABLE));
-    }
+    immutable(&spec, &old["spec"], kind, errors);
 }
 
 pub(super) fn validate_template(template: &Value, errors: &mut Errors) {

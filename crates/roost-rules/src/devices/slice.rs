@@ -12,8 +12,9 @@ use super::list::{
     DRIVER_NAME, QUALIFIED_NAME_MAX, validate_binding_conditions, validate_list, validate_pool_name,
     validate_qualified_name, validate_set,
 };
-use crate::check::{Check, LABEL, Spot, elements, immutable, same, text};
+use crate::check::{Check, LABEL, Spot, elements, immutable, text};
 use crate::fill::Fill;
+use crate::internal;
 use crate::pod::validate_node_selector;
 use crate::shown;
 
@@ -77,9 +78,9 @@ pub(super) fn validate(slice: &Value, old: Option<&Value>, errors: &mut Errors) 
         generation.invalid("must be greater than or equal to zero", errors);
     }
     if let Some(old) = old {
-        immutable(&pool.field("name"), &old["spec"]["pool"]["name"], errors);
-        immutable(&spec.field("driver"), &old["spec"]["driver"], errors);
-        immutable(&spec.field("nodeName"), &old["spec"]["nodeName"], errors);
+        immutable(&pool.field("name"), &old["spec"]["pool"]["name"], "s", errors);
+        immutable(&spec.field("driver"), &old["spec"]["driver"], "s", errors);
+        immutable(&spec.field("nodeName"), &old["spec"]["nodeName"], "*s", errors);
     }
     validate_reach(&spec, errors);
     if spec.field("sharedCounters").given() && spec.field("devices").given() {
@@ -178,7 +179,7 @@ fn validate_device(device: &Spot<'_>, old: Option<&Value>, per_device: bool, err
         }
     });
     let taints = device.field("taints");
-    if old.is_none_or(|old| !same(&old["taints"], taints.value)) {
+    if old.is_none_or(|old| !internal::same("[resource.DeviceTaint", &old["taints"], taints.value)) {
         validate_list(&taints, TAINTS_MAX, errors, |taint, errors| {
             taint.field("key").text_passes(names::is_qualified_name, errors);
             taint.field("value").check(&[Check::Text(names::is_label_value)], errors);

@@ -9,7 +9,7 @@ use super::list::{
     validate_set,
 };
 use crate::address_range;
-use crate::check::{Check, IMMUTABLE, Spot, elements, same, text};
+use crate::check::{Check, Spot, elements, immutable, text};
 use crate::fill::Fill;
 use crate::pod::validate_node_selector;
 use crate::shown;
@@ -80,8 +80,8 @@ pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
     }
     if before.is_null() {
         validate_allocation(&allocation, &RequestNames::of(&new["spec"]["devices"]), errors);
-    } else if !same(allocation.value, before) {
-        errors.push(shown::invalid(&allocation.path, "resource.AllocationResult", allocation.value, IMMUTABLE));
+    } else {
+        immutable(&allocation, before, "resource.AllocationResult", errors);
     }
 }
 
@@ -90,9 +90,9 @@ fn validate_device(device: &Spot<'_>, given: &[String], errors: &mut Errors) {
     validate_pool_name(&device.field("pool"), errors);
     device.field("device").text_passes(names::is_dns1123_label, errors);
     validate_share(&device.field("shareID"), errors);
-    let identity = identity(device.value);
-    if !given.contains(&identity) {
-        errors.push(Error::invalid(&device.path, identity, "must be an allocated device in the claim"));
+    if !given.contains(&identity(device.value)) {
+        let words = "must be an allocated device in the claim";
+        errors.push(shown::invalid(&device.path, "resource.SharedDeviceID", device.value, words));
     }
     let conditions = device.field("conditions");
     let count = conditions.elements().len();

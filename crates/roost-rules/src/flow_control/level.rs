@@ -5,8 +5,9 @@ use roost_object::field::{Error, Errors, Path};
 use serde_json::json;
 
 use super::validate_status;
-use crate::check::{Spot, same, text};
+use crate::check::{Spot, text};
 use crate::fill::Fill;
+use crate::internal;
 use crate::shown;
 
 const ROUND_TRIP: &str = "flowcontrol.k8s.io/concurrency-shares-defaults-to-zero";
@@ -59,7 +60,7 @@ fn validate_mandatory(spec: &Spot<'_>, name: &str, errors: &mut Errors) {
         }
         _ => return,
     };
-    if !same(&fixed, &given) {
+    if !internal::same("flowcontrol.PriorityLevelConfigurationSpec", &fixed, &given) {
         let words = format!("spec of '{name}'{except} must equal the fixed value");
         errors.push(shown::invalid(&spec.path, "flowcontrol.PriorityLevelConfigurationSpec", spec.value, &words));
     }

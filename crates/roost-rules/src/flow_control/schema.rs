@@ -5,8 +5,9 @@ use roost_object::{Value, names};
 use serde_json::json;
 
 use super::validate_status;
-use crate::check::{Check, LABEL, SUBDOMAIN, Spot, same, text};
+use crate::check::{Check, LABEL, SUBDOMAIN, Spot, text};
 use crate::fill::Fill;
+use crate::internal;
 use crate::shown;
 
 const PRECEDENCE_MAX: i64 = 10_000;
@@ -50,7 +51,7 @@ pub(super) fn validate(schema: &Value, errors: &mut Errors) {
     let spec = root.field("spec");
     let name = text(&schema["metadata"], "name");
     validate_spec(&spec, name, errors);
-    if mandatory(name).is_some_and(|fixed| !same(&fixed, spec.value)) {
+    if mandatory(name).is_some_and(|fixed| !internal::same("flowcontrol.FlowSchemaSpec", &fixed, spec.value)) {
         let words = format!("spec of '{name}' must equal the fixed value");
         errors.push(shown::invalid(&spec.path, "flowcontrol.FlowSchemaSpec", spec.value, &words));
     }

@@ -6,9 +6,9 @@ use roost_object::field::{Error, Errors, Path};
 use roost_object::{Value, metadata, names};
 
 use super::service::PROTOCOLS;
-use crate::check::{Check, Spot, elements, same, text};
+use crate::check::{Check, Spot, elements, text};
 use crate::fill::Fill;
-use crate::{address, keep_status};
+use crate::{address, internal, keep_status};
 
 const ADDRESSES_MAX: usize = 100;
 const PORTS_MAX: usize = 20_000;
@@ -51,7 +51,9 @@ pub(super) fn validate(endpoints: &Value, old: Option<&Value>, errors: &mut Erro
         });
     });
     // What an older server let through may stay as it is.
-    if errors.len() > before && old.is_some_and(|old| same(&old["subsets"], &endpoints["subsets"])) {
+    if errors.len() > before
+        && old.is_some_and(|old| internal::same("[EndpointSubset", &old["subsets"], &endpoints["subsets"]))
+    {
         errors.truncate(before);
     }
 }
@@ -136,13 +138,16 @@ pub(super) fn prepare_slice(slice: &mut Value) {
 /// Moves the generation: of all kinds, slices are the ones whose labels count.
 pub(super) fn prepare_slice_update(new: &mut Value, old: &Value) {
     keep_status(new, old);
-    let changed = ["addressType", "endpoints", "ports"].iter().any(|field| !same(&new[field], &old[field]))
-        || !same(&new["metadata"]["labels"], &old["metadata"]["labels"]);
+    let is_same = internal::same("[discovery.Endpoint", &new["endpoints"], &old["endpoints"]);
+    let changed = !is_same
+        || text(new, "addressType") != text(old, "addressType")
+        || !internal::same("[discovery.EndpointPort", &new["ports"], &old["ports"])
+        || !internal::same("{s", &new["metadata"]["labels"], &old["metadata"]["labels"]);
     if changed {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or_default().saturating_add(1);
         new.at_or_empty("metadata").put("generation", generation);
     }
-    if same(&new["endpoints"], &old["endpoints"]) {
+    if is_same {
         return;
     }
     let known: Vec<&str> =
@@ -162,11 +167,13 @@ pub(super) fn validate_slice(slice: &Value, old: Option<&Value>, errors: &mut Er
     validate_slice_ports(&root.field("ports"), errors);
     let before = errors.len();
     validate_slice_endpoints(&root.field("endpoints"), text(slice, "addressType"), errors);
-    if errors.len() > before && old.is_some_and(|old| same(&old["endpoints"], &slice["endpoints"])) {
+    if errors.len() > before
+        && old.is_some_and(|old| internal::same("[discovery.Endpoint", &old["endpoints"], &slice["endpoints"]))
+    {
         errors.truncate(before);
     }
     if let Some(old) = old {
-        crate::check::immutable(&root.field("addressType"), &old["addressType"], errors);
+        crate::check::immutable(&root.field("addressType"), &old["addressType"], "s", errors);
     }
 }
 

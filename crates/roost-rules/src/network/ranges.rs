@@ -4,7 +4,7 @@ use roost_object::field::{Error, Errors, Path};
 use roost_object::{Value, names};
 
 use super::texts;
-use crate::check::{Check, Field, IMMUTABLE, SUBDOMAIN, Spot, elements, same};
+use crate::check::{Check, Field, IMMUTABLE, SUBDOMAIN, Spot, elements, immutable};
 use crate::{address_range, shown};
 
 const SEGMENT: Check = Check::Text(names::is_path_segment);
@@ -32,9 +32,7 @@ pub(super) fn validate_address_update(new: &Value, old: &Value, errors: &mut Err
     let root = Spot::root(new);
     let spec = root.field("spec");
     let parent = spec.field("parentRef");
-    if !same(parent.value, &old["spec"]["parentRef"]) {
-        errors.push(shown::invalid(&parent.path, "*networking.ParentReference", parent.value, IMMUTABLE));
-    }
+    immutable(&parent, &old["spec"]["parentRef"], "*networking.ParentReference", errors);
 }
 
 pub(super) fn validate_range(range: &Value, errors: &mut Errors) {

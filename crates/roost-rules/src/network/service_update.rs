@@ -6,8 +6,9 @@ use roost_object::{Value, names};
 use super::service::{is_headless, is_reached_from_outside, needs_health_check, validate_load_balancer_class};
 use super::texts;
 use crate::address;
-use crate::check::{Spot, elements, same, text};
+use crate::check::{Spot, elements, text};
 use crate::fill::Fill;
+use crate::internal;
 
 const FIXED: &str = "may not change once set";
 
@@ -24,14 +25,14 @@ pub(super) fn prepare(new: &mut Value, old: &Value) {
     }
     drop_internal_policy(new);
     let Some(spec) = new.at("spec") else { return };
-    let unchanged = |spec: &Value, field: &str| same(&spec[field], &before[field]);
+    let unchanged = |spec: &Value, field: &str, shape: &str| internal::same(shape, &spec[field], &before[field]);
     if text(before, "type") != "ExternalName" && kind == "ExternalName" {
-        if unchanged(spec, "clusterIP") && unchanged(spec, "clusterIPs") {
+        if unchanged(spec, "clusterIP", "s") && unchanged(spec, "clusterIPs", "[s") {
             spec.drop_field("clusterIP");
             spec.drop_field("clusterIPs");
         }
-        for field in ["ipFamilies", "ipFamilyPolicy"] {
-            if unchanged(spec, field) {
+        for (field, shape) in [("ipFamilies", "[s"), ("ipFamilyPolicy", "*s")] {
+            if unchanged(spec, field, shape) {
                 spec.drop_field(field);
             }
         }
@@ -41,17 +42,17 @@ pub(super) fn prepare(new: &mut Value, old: &Value) {
             port.drop_field("nodePort");
         }
     }
-    if needs_health_check(before) && !needs_health_check(spec) && unchanged(spec, "healthCheckNodePort") {
+    if needs_health_check(before) && !needs_health_check(spec) && unchanged(spec, "healthCheckNodePort", "n") {
         spec.drop_field("healthCheckNodePort");
     }
     if text(before, "type") == "LoadBalancer" && kind != "LoadBalancer" {
-        for field in ["allocateLoadBalancerNodePorts", "loadBalancerClass"] {
-            if unchanged(spec, field) {
+        for (field, shape) in [("allocateLoadBalancerNodePorts", "*b"), ("loadBalancerClass", "*s")] {
+            if unchanged(spec, field, shape) {
                 spec.drop_field(field);
             }
         }
     }
-    if is_reached_from_outside(before) && !is_reached_from_outside(spec) && unchanged(spec, "externalTrafficPolicy") {
+    if is_reached_from_outside(before) && !is_reached_from_outside(spec) && unchanged(spec, "externalTrafficPolicy", "s") {
         spec.drop_field("externalTrafficPolicy");
     }
 }
@@ -104,7 +105,7 @@ pub(super) fn validate(new: &Value, old: &Value, errors: &mut Errors) {
     validate_load_balancer_class(&spec, errors);
     if needs_health_check(before)
         && needs_health_check(after)
-        && !same(&after["healthCheckNodePort"], &before["healthCheckNodePort"])
+        && !internal::same("n", &after["healthCheckNodePort"], &before["healthCheckNodePort"])
     {
         spec.field("healthCheckNodePort").forbidden(crate::check::IMMUTABLE, errors);
     }

@@ -5,8 +5,9 @@ use serde_json::json;
 
 use super::annotations::{APP_ARMOR, app_armor_profile};
 use super::resources::qos_class;
-use crate::check::{elements, same, text};
+use crate::check::{elements, text};
 use crate::fill::Fill;
+use crate::internal;
 
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 const STATUS_LISTS: [&str; 3] = ["initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses"];
@@ -126,7 +127,9 @@ fn profiles_from_annotations(pod: &mut Value) {
             let key = format!("{APP_ARMOR}{}", text(container, "name"));
             let annotation = annotations.get(&key).and_then(Value::as_str);
             let Some(profile) = annotation.and_then(app_armor_profile) else { continue };
-            if container["securityContext"]["appArmorProfile"].is_null() && !same(&profile, &of_pod) {
+            if container["securityContext"]["appArmorProfile"].is_null()
+                && !internal::same("*AppArmorProfile", &profile, &of_pod)
+            {
                 container.at_or_empty("securityContext")["appArmorProfile"] = profile;
             }
         }

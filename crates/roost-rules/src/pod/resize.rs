@@ -6,8 +6,9 @@ use roost_object::{Quantity, Value};
 use super::annotations::MIRROR;
 use super::resources::qos_class;
 use super::update;
-use crate::check::{Spot, elements, same, text};
+use crate::check::{Spot, elements, text};
 use crate::fill::Fill;
+use crate::internal;
 
 /// Checks a resize of a pod: only processor time and memory may change, and nothing may go.
 pub fn validate_resize(new: &Value, old: &Value, errors: &mut Errors) {
@@ -59,7 +60,7 @@ pub fn validate_resize(new: &Value, old: &Value, errors: &mut Errors) {
     }
     for (container, before) in restored.each("containers").zip(elements(&old["spec"]["containers"])) {
         restore_container(container, before);
-        if !same(container, before) {
+        if !internal::same("Container", container, before) {
             spec.forbidden("only cpu and memory resources are mutable", errors);
         }
     }
@@ -68,9 +69,9 @@ pub fn validate_resize(new: &Value, old: &Value, errors: &mut Errors) {
         restored.each("initContainers").zip(elements(&old["spec"]["initContainers"])).enumerate()
     {
         let spot = init_containers.element(index);
-        let is_changed = !same(container, before);
+        let is_changed = !internal::same("Container", container, before);
         restore_container(container, before);
-        if !same(container, before) {
+        if !internal::same("Container", container, before) {
             let words = "only cpu and memory resources for init or sidecar containers are mutable";
             spot.forbidden(words, errors);
         }
@@ -82,7 +83,7 @@ pub fn validate_resize(new: &Value, old: &Value, errors: &mut Errors) {
             }
         }
     }
-    if errors.is_empty() && !same(&restored, &old["spec"]) {
+    if errors.is_empty() && !internal::same("PodSpec", &restored, &old["spec"]) {
         spec.forbidden("only cpu and memory resources are mutable", errors);
     }
 }
@@ -109,7 +110,7 @@ fn validate_pod_level(spec: &Spot<'_>, old: &Value, restored: &mut Value, errors
         }
     }
     restore_compute(restored.at_or_empty("resources"), &old["resources"]);
-    if !same(&restored["resources"], &old["resources"]) {
+    if !internal::same("*ResourceRequirements", &restored["resources"], &old["resources"]) {
         spec.forbidden("only cpu and memory resources are mutable at pod-level", errors);
     }
 }

@@ -275,7 +275,7 @@ pub(super) fn validate_claims(claims: &Spot<'_>, is_static_pod: bool, errors: &m
             _ => None,
         };
         if let Some(words) = words {
-            let shown = crate::print::internal("PodResourceClaim", claim.value);
+            let shown = crate::internal::print("PodResourceClaim", claim.value);
             errors.push(Error::invalid_omitted(&claim.path, format!("{shown}: {words}")));
         }
         for reference in [&by_name, &by_template] {

@@ -6,7 +6,7 @@ use super::spec::Options;
 use super::{os, visit_containers};
 use crate::check::Check::{Between, Each, OneOf};
 use crate::check::{Check, DESCENDING_PATH, Field, Spot, text};
-use crate::print;
+use crate::internal;
 
 const USER_OR_GROUP: &[Check] = &[Between(0, i32::MAX as i64)];
 
@@ -27,7 +27,7 @@ pub(super) fn validate_container_context(context: &Spot<'_>, host_users: bool, e
     validate_seccomp_profile(&context.field("seccompProfile"), errors);
     if context.value["allowPrivilegeEscalation"] == false {
         let mut report = |words: &str| {
-            let shown = print::internal("SecurityContext", context.value);
+            let shown = internal::print("SecurityContext", context.value);
             errors.push(Error::invalid_omitted(&context.path, format!("{shown}: {words}")));
         };
         if context.field("privileged").is_true() {
@@ -167,7 +167,7 @@ fn validate_seccomp_profile(profile: &Spot<'_>, errors: &mut Errors) {
             errors.push(Error::required(&local.path, "must be set when seccomp type is Localhost"));
         }
     } else if local.given() {
-        let shown = print::internal("SeccompProfile", profile.value);
+        let shown = internal::print("SeccompProfile", profile.value);
         let words = format!("{shown}: can only be set when seccomp type is Localhost");
         errors.push(Error::invalid_omitted(&local.path, words));
     }

@@ -7,7 +7,7 @@ use super::annotations;
 use super::spec::Options;
 use crate::check::Check::{Between, Each, OneOf, Required};
 use crate::check::{Check, Field, Spot, elements, text};
-use crate::{address, print};
+use crate::{address, internal};
 
 const USER_OR_GROUP: &[Check] = &[Between(0, i32::MAX as i64)];
 static LINUX_USER: &[Field] =
@@ -224,7 +224,7 @@ fn validate_families(addresses: &Spot<'_>, kind: &str, errors: &mut Errors) {
         }
     }
     if !is_dual || addresses.elements().len() > 2 {
-        let shown = print::internal(&format!("[{kind}"), addresses.value);
+        let shown = internal::print(&format!("[{kind}"), addresses.value);
         let words = format!("{shown}: may specify no more than one IP for each IP family");
         errors.push(Error::invalid_omitted(&addresses.path, words));
     }

@@ -8,9 +8,9 @@ use roost_object::{Value, names};
 use super::annotations::{self, MIRROR};
 use super::spec::Options;
 use super::{scheduling, validate_metadata_and_spec};
-use crate::check::{Spot, elements, same, text};
+use crate::check::{Spot, elements, text};
 use crate::fill::Fill;
-use crate::print;
+use crate::internal;
 
 const MAY_CHANGE: &str = "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 
@@ -45,13 +45,13 @@ pub(super) fn validate(new: &Value, old: &Value, errors: &mut Errors) {
     }
     validate_tolerations(&spec.field("tolerations"), elements(&old["spec"]["tolerations"]), &options, errors);
     validate_gates(&spec.field("schedulingGates"), elements(&old["spec"]["schedulingGates"]), errors);
-    if same(spec.value, &old["spec"]) {
+    if internal::same("PodSpec", spec.value, &old["spec"]) {
         return;
     }
     let restored = restore_what_may_change(&spec, &old["spec"], errors);
-    if !same(&restored, &old["spec"]) {
-        let lines = |spec: &Value| print::internal_lines("PodSpec", &print::internal_spec(spec));
-        let difference = print::diff(&lines(&old["spec"]), &lines(&restored));
+    if !internal::same("PodSpec", &restored, &old["spec"]) {
+        let lines = |spec: &Value| internal::print_lines("PodSpec", &spec);
+        let difference = internal::diff(&lines(&old["spec"]), &lines(&restored));
         spec.forbidden(format!("{MAY_CHANGE}\n{difference}"), errors);
     }
 }
@@ -141,7 +141,7 @@ fn restore(spec: &mut Value, old: &Value, name: &str) {
 
 /// A pod that is held back may still be told more precisely where to go.
 fn restore_scheduling_of_gated(spec: &mut Value, new: &Spot<'_>, old: &Value, errors: &mut Errors) {
-    if !same(&spec["nodeSelector"], &old["nodeSelector"]) {
+    if !internal::same("{s", &spec["nodeSelector"], &old["nodeSelector"]) {
         let selector = new.field("nodeSelector");
         let only_added = |(key, value): (&String, &Value)| selector.value.get(key) == Some(value);
         if !old["nodeSelector"].as_object().into_iter().flatten().all(only_added) {
@@ -150,7 +150,7 @@ fn restore_scheduling_of_gated(spec: &mut Value, new: &Spot<'_>, old: &Value, er
         restore(spec, old, "nodeSelector");
     }
     let before = old["affinity"].get("nodeAffinity").cloned().unwrap_or_default();
-    if same(&spec["affinity"]["nodeAffinity"], &before) {
+    if internal::same("*NodeAffinity", &spec["affinity"]["nodeAffinity"], &before) {
         return;
     }
     let affinity = new.field("affinity");
@@ -173,7 +173,7 @@ fn validate_node_affinity_of_gated(new: &Spot<'_>, old: &Value, errors: &mut Err
     let required = new.field(REQUIRED);
     let terms = required.field("nodeSelectorTerms");
     if !old_terms.is_empty() && old_terms.len() != terms.elements().len() {
-        let shown = print::internal("[NodeSelectorTerm", terms.value);
+        let shown = internal::print("[NodeSelectorTerm", terms.value);
         let words = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
         errors.push(Error::invalid_omitted(&terms.path, format!("{shown}: {words}")));
         return;
@@ -181,7 +181,7 @@ fn validate_node_affinity_of_gated(new: &Spot<'_>, old: &Value, errors: &mut Err
     for (index, before) in old_terms.iter().enumerate() {
         let term = terms.element(index);
         if !has_only_additions(term.value, before) {
-            let shown = print::internal("NodeSelectorTerm", term.value);
+            let shown = internal::print("NodeSelectorTerm", term.value);
             let words = "only additions are allowed (no mutations or deletions)";
             errors.push(Error::invalid_omitted(&term.path, format!("{shown}: {words}")));
         }
@@ -194,7 +194,10 @@ fn has_only_additions(new: &Value, old: &Value) -> bool {
     if lists.iter().all(|(_, old)| old.is_empty()) {
         return lists.iter().all(|(new, _)| new.is_empty());
     }
-    lists.iter().all(|(new, old)| new.len() >= old.len() && new.iter().zip(*old).all(|(new, old)| same(new, old)))
+    lists.iter().all(|(new, old)| {
+        new.len() >= old.len()
+            && new.iter().zip(*old).all(|(new, old)| internal::same("NodeSelectorRequirement", new, old))
+    })
 }
 
 /// Checks an update of the ephemeral containers of a pod: there can only be more of them.
@@ -215,9 +218,9 @@ pub fn validate_ephemeral_containers(new: &Value, old: &Value, errors: &mut Erro
             None => {
                 containers.forbidden(format!("existing ephemeral containers {name} may not be removed\n"), errors);
             }
-            Some(container) if !same(before, container) => {
-                let lines = |container| print::internal_lines("EphemeralContainer", container);
-                let difference = print::diff(&lines(before), &lines(container));
+            Some(container) if !internal::same("EphemeralContainer", before, container) => {
+                let lines = |container| internal::print_lines("EphemeralContainer", container);
+                let difference = internal::diff(&lines(before), &lines(container));
                 let words = format!("existing ephemeral containers {name} may not be changed\n{difference}");
                 containers.forbidden(words, errors);
             }

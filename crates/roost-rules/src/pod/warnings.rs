@@ -6,7 +6,11 @@ use roost_object::{Quantity, Value, names};
 use super::annotations::{APP_ARMOR, SECCOMP_OF_CONTAINER, SECCOMP_OF_POD, app_armor_profile};
 use super::{overlap, visit_containers};
 use crate::address;
-use crate::check::{Spot, elements, same, text};
+use crate::check::{Spot, elements, text};
+use crate::internal;
+
+/// The internal type of a profile.
+const APP_ARMOR_PROFILE: &str = "*AppArmorProfile";
 
 static OLD_ANNOTATIONS: &[(&str, &str)] = &[
     (
@@ -235,7 +239,8 @@ fn of_container(
         && let Some(annotation) = annotations.value.get(&key).and_then(Value::as_str)
     {
         let of_pod = &spec.value["securityContext"]["appArmorProfile"];
-        let agrees = !of_pod.is_null() && app_armor_profile(annotation).is_some_and(|profile| same(&profile, of_pod));
+        let agrees = !of_pod.is_null()
+            && app_armor_profile(annotation).is_some_and(|profile| internal::same(APP_ARMOR_PROFILE, &profile, of_pod));
         if !agrees {
             of_app_armor_annotation(&annotations.path.key(&key), warnings);
         }
@@ -280,7 +285,9 @@ fn of_app_armor_annotations(pod: &Value, warnings: &mut Vec<String>) {
         let Some(annotation) = annotations.value.get(&key).and_then(Value::as_str) else { return };
         let own = &container.value["securityContext"]["appArmorProfile"];
         let became_field = match app_armor_profile(annotation) {
-            Some(profile) => same(&profile, own) && !same(&profile, of_pod),
+            Some(profile) => {
+                internal::same(APP_ARMOR_PROFILE, &profile, own) && !internal::same(APP_ARMOR_PROFILE, &profile, of_pod)
+            }
             None => own.is_null(),
         };
         if became_field && pod["spec"]["os"]["name"] != "windows" {

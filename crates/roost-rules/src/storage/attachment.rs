@@ -1,12 +1,11 @@
 //! Attachments of volumes to nodes.
 
-use roost_object::field::{Error, Errors, Path};
+use roost_object::field::{Error, Errors};
 use roost_object::{Value, names};
 
 use super::{source, volume};
-use crate::check::{IMMUTABLE, Spot, same};
+use crate::check::{Spot, immutable};
 use crate::fill::Fill;
-use crate::shown;
 
 /// All metadata of an attachment together may have this many bytes.
 const METADATA_MAX: usize = 256 * 1024;
@@ -64,10 +63,7 @@ fn validate_status(status: &Spot<'_>, errors: &mut Errors) {
 
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
     validate(new, errors);
-    if !same(&new["spec"], &old["spec"]) {
-        let path = Path::new("spec");
-        errors.push(shown::invalid(&path, "storage.VolumeAttachmentSpec", &new["spec"], IMMUTABLE));
-    }
+    immutable(&Spot::root(new).field("spec"), &old["spec"], "storage.VolumeAttachmentSpec", errors);
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use roost_object::field::{Error, Errors, Path};
 use roost_object::{Quantity, Value, names};
 
 use super::volume::CLASS_ANNOTATION;
-use crate::check::{IMMUTABLE, Spot, elements, immutable, same, text};
+use crate::check::{IMMUTABLE, Spot, elements, immutable, text};
 use crate::fill::{Fill, round_resource_list};
 use crate::pod::warnings::of_claim;
 use crate::pod::{fill_claim_spec, validate_claim_spec};
-use crate::{print, resource_name};
+use crate::{internal, resource_name};
 
 const RESIZE_STATUSES: &[&str] = &[
     "ControllerResizeInProgress",
@@ -117,16 +117,21 @@ pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
             class => after.put("volumeAttributesClassName", class),
         }
     }
-    if !same(&after, &before) {
-        let lines = |spec: &Value| print::internal_lines("PersistentVolumeClaimSpec", spec);
-        let difference = print::diff(&lines(&before), &lines(&after));
+    if !internal::same("PersistentVolumeClaimSpec", &after, &before) {
+        let lines = |spec: &Value| internal::print_lines("PersistentVolumeClaimSpec", spec);
+        let difference = internal::diff(&lines(&before), &lines(&after));
         let words = format!(
             "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims\n{difference}"
         );
         errors.push(Error::forbidden(&Path::new("spec"), words));
     }
     validate_size(new, old, errors);
-    immutable(&Spot::new(&new["spec"]["volumeMode"], Path::new("volumeMode")), &old["spec"]["volumeMode"], errors);
+    immutable(
+        &Spot::new(&new["spec"]["volumeMode"], Path::new("volumeMode")),
+        &old["spec"]["volumeMode"],
+        "*s",
+        errors,
+    );
     validate_attributes_class(new, old, errors);
 }
 

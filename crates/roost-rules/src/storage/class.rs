@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use roost_object::field::{Error, Errors, Path};
 use roost_object::{Value, names};
 
-use crate::check::{Spot, elements, immutable, same, text};
+use crate::check::{Spot, elements, immutable, text};
 use crate::fill::Fill;
+use crate::internal;
 use crate::pod::warnings::old_node_label;
 
 /// A class may have this many parameters.
@@ -104,8 +105,9 @@ fn validate_topologies(topologies: &Spot<'_>, errors: &mut Errors) {
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
     validate(new, errors);
     let root = Spot::root(new);
-    for field in ["parameters", "provisioner", "reclaimPolicy", "volumeBindingMode"] {
-        immutable(&root.field(field), &old[field], errors);
+    let shapes = [("parameters", "{s"), ("provisioner", "s"), ("reclaimPolicy", "*s"), ("volumeBindingMode", "*s")];
+    for (field, shape) in shapes {
+        immutable(&root.field(field), &old[field], shape, errors);
     }
 }
 
@@ -131,7 +133,7 @@ pub(super) fn validate_attributes_update(new: &Value, old: &Value, errors: &mut 
     if text(new, "driverName") != text(old, "driverName") {
         errors.push(Error::forbidden(&Path::new("driverName"), "updates to driverName are forbidden."));
     }
-    if !same(&new["parameters"], &old["parameters"]) {
+    if !internal::same("{s", &new["parameters"], &old["parameters"]) {
         errors.push(Error::forbidden(&Path::new("parameters"), "updates to parameters are forbidden."));
     }
     validate_attributes(new, errors);

@@ -4,8 +4,9 @@ use roost_object::field::{Error, Errors, Path};
 use roost_object::{Quantity, Value, names};
 
 use super::source::DRIVER_NAME;
-use crate::check::{IMMUTABLE, NOT_NEGATIVE, SelectorValues, Spot, elements, immutable, label_selector, same, text};
+use crate::check::{IMMUTABLE, NOT_NEGATIVE, SelectorValues, Spot, elements, immutable, label_selector, text};
 use crate::fill::Fill;
+use crate::internal;
 use crate::pod::warnings::old_node_label;
 use crate::shown;
 
@@ -34,7 +35,7 @@ pub(super) fn prepare_update(new: &mut Value, old: &Value) {
     if old["spec"]["preventPodSchedulingIfMissing"].is_null() {
         prepare_create(new);
     }
-    if !same(&new["spec"], &old["spec"]) {
+    if !internal::same("storage.CSIDriverSpec", &new["spec"], &old["spec"]) {
         let generation = old["metadata"]["generation"].as_i64().unwrap_or_default().saturating_add(1);
         new.at_or_empty("metadata").put("generation", generation);
     }
@@ -96,10 +97,11 @@ fn validate_token_requests(requests: &Spot<'_>, errors: &mut Errors) {
 
 pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
     validate(new, errors);
-    for (field, reported) in [("attachRequired", "attachedRequired"), ("volumeLifecycleModes", "volumeLifecycleModes")]
+    for (field, reported, shape) in
+        [("attachRequired", "attachedRequired", "*b"), ("volumeLifecycleModes", "volumeLifecycleModes", "[s")]
     {
         let spec = Path::new("spec");
-        immutable(&Spot::new(&new["spec"][field], spec.child(reported)), &old["spec"][field], errors);
+        immutable(&Spot::new(&new["spec"][field], spec.child(reported)), &old["spec"][field], shape, errors);
     }
 }
 
@@ -156,7 +158,7 @@ pub(super) fn validate_node_update(new: &Value, old: &Value, errors: &mut Errors
     for before in elements(&old["spec"]["drivers"]) {
         for after in elements(&new["spec"]["drivers"]) {
             let (was, is) = (lasting(before), lasting(after));
-            if text(&was, "name") == text(&is, "name") && !same(&was, &is) {
+            if text(&was, "name") == text(&is, "name") && !internal::same("storage.CSINodeDriver", &was, &is) {
                 let path = Path::new("spec.drivers");
                 errors.push(shown::invalid(&path, "storage.CSINodeDriver", &is, IMMUTABLE));
             }
@@ -185,13 +187,11 @@ pub(super) fn validate_capacity_update(new: &Value, old: &Value, errors: &mut Er
     label_selector(&Spot::root(&old["nodeTopology"]), SelectorValues::Checked, &mut before);
     validate_offer(new, if before.is_empty() { SelectorValues::Checked } else { SelectorValues::Trusted }, errors);
     let root = Spot::root(new);
-    // An empty selector selects all nodes, and none no nodes.
-    let is_given = |capacity: &Value| capacity["nodeTopology"].is_object();
-    if is_given(new) != is_given(old) || !same(&new["nodeTopology"], &old["nodeTopology"]) {
+    if !internal::same("*LabelSelector", &new["nodeTopology"], &old["nodeTopology"]) {
         let path = Path::new("nodeTopology");
         errors.push(shown::invalid(&path, "*LabelSelector", &new["nodeTopology"], IMMUTABLE));
     }
-    immutable(&root.field("storageClassName"), &old["storageClassName"], errors);
+    immutable(&root.field("storageClassName"), &old["storageClassName"], "s", errors);
 }
 
 pub(super) fn capacity_warnings(capacity: &Value, warnings: &mut Vec<String>) {

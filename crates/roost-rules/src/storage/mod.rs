@@ -7,8 +7,7 @@ mod driver;
 mod source;
 mod volume;
 
-use crate::check::same;
-use crate::{Rules, drop_status, keep_spec, keep_status};
+use crate::{Rules, drop_status, internal, keep_spec, keep_status};
 
 const GROUP: &str = "storage.k8s.io";
 
@@ -75,7 +74,9 @@ pub(crate) static TABLE: &[Rules] = &[
         validate: driver::validate,
         validate_update: driver::validate_update,
         warnings: driver::warnings,
-        warns_on_update: |new, old| !same(&new["spec"]["tokenRequests"], &old["spec"]["tokenRequests"]),
+        warns_on_update: |new, old| {
+            !internal::same("[storage.TokenRequest", &new["spec"]["tokenRequests"], &old["spec"]["tokenRequests"])
+        },
         unconditional_update: false,
         ..Rules::NONE
     },

@@ -5,11 +5,11 @@ use roost_object::{Quantity, Value, names};
 
 use super::source;
 use crate::check::Check::OneOf;
-use crate::check::{IMMUTABLE, SUBDOMAIN, Spot, elements, immutable, same, text};
+use crate::check::{IMMUTABLE, SUBDOMAIN, Spot, elements, immutable, text};
 use crate::fill::{Fill, round_resource_list};
 use crate::pod::warnings::old_node_label;
 use crate::pod::{fill_block_volume, validate_node_selector};
-use crate::{print, shown};
+use crate::{internal, shown};
 
 const ACCESS_MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 /// The annotation that named the class before there was a field for it.
@@ -231,15 +231,21 @@ pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
     {
         csi.drop_field("controllerExpandSecretRef");
     }
-    if !same(&before, &after) {
-        let lines = |source: &Value| print::internal_lines("PersistentVolumeSource", source);
-        let difference = print::diff(&lines(&before), &lines(&after));
+    if !internal::same("PersistentVolumeSource", &before, &after) {
+        let lines = |source: &Value| internal::print_lines("PersistentVolumeSource", source);
+        let difference = internal::diff(&lines(&before), &lines(&after));
         let words = format!("spec.persistentvolumesource is immutable after creation\n{difference}");
         errors.push(Error::forbidden(&Path::new("spec.persistentvolumesource"), words));
     }
-    immutable(&Spot::new(&new["spec"]["volumeMode"], Path::new("volumeMode")), &old["spec"]["volumeMode"], errors);
+    immutable(
+        &Spot::new(&new["spec"]["volumeMode"], Path::new("volumeMode")),
+        &old["spec"]["volumeMode"],
+        "*s",
+        errors,
+    );
     let (was, is) = (&old["spec"]["nodeAffinity"], &new["spec"]["nodeAffinity"]);
-    if !was.is_null() && !same(is, was) && !same(is, &with_current_labels(was, is)) {
+    let is_same = |other: &Value| internal::same("*VolumeNodeAffinity", is, other);
+    if !was.is_null() && !is_same(was) && !is_same(&with_current_labels(was, is)) {
         let words = format!("{IMMUTABLE}, except for updating from beta label to GA");
         errors.push(shown::invalid(&Path::new("nodeAffinity"), "*VolumeNodeAffinity", is, &words));
     }

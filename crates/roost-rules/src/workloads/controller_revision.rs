@@ -23,7 +23,7 @@ pub(super) const RULES: Rules = Rules {
     validate_update: |new: &Value, old: &Value, errors: &mut Errors| {
         let root = Spot::root(new);
         counts::not_negative(&root, &["revision"], errors);
-        immutable(&root.field("data"), &old["data"], errors);
+        immutable(&root.field("data"), &old["data"], "j", errors);
     },
     ..Rules::NONE
 };

@@ -5,9 +5,9 @@ use roost_object::field::{Error, Errors};
 
 use super::counts::{self, amount};
 use super::template;
-use crate::check::{SelectorValues, Spot, elements, label_selector, same, selector_is_empty, text};
+use crate::check::{SelectorValues, Spot, elements, immutable, label_selector, selector_is_empty, text};
 use crate::fill::Fill;
-use crate::{Generation, Rules, drop_status, keep_spec, keep_status, pod, shown};
+use crate::{Generation, Rules, drop_status, internal, keep_spec, keep_status, pod, shown};
 
 /// How often the template changed. It is no field any more but an annotation, which the server writes.
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
@@ -24,7 +24,7 @@ pub(super) const RULES: Rules = Rules {
     prepare_update: |new, old| {
         pod::drop_disabled_template(new.at_or_empty("spec"), "template");
         keep_status(new, old);
-        let changed = !same(&new["spec"]["template"], &old["spec"]["template"]);
+        let changed = !internal::same("PodTemplateSpec", &new["spec"]["template"], &old["spec"]["template"]);
         set_template_generation(new, template_generation(old) + i64::from(changed));
     },
     prepare_status_update: keep_spec,
@@ -33,7 +33,7 @@ pub(super) const RULES: Rules = Rules {
     validate_update: |new, old, errors| {
         let root = Spot::root(new);
         let spec = root.field("spec");
-        template::immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
+        immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
         validate(new, Some(old), errors);
     },
     validate_status_update: validate_status,

@@ -5,7 +5,7 @@ use roost_object::field::{Error, Errors};
 
 use super::counts::{self, amount};
 use super::{replicas, template};
-use crate::check::Spot;
+use crate::check::{Spot, immutable};
 use crate::fill::Fill;
 use crate::{Generation, Rules, drop_status, keep_status, pod, shown};
 
@@ -34,7 +34,7 @@ pub(super) const RULES: Rules = Rules {
         validate(new, Some(old), errors);
         let root = Spot::root(new);
         let spec = root.field("spec");
-        template::immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
+        immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
     },
     validate_status_update: validate_status,
     warns_on_update: crate::spec_changed,

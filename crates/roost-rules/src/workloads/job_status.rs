@@ -4,7 +4,8 @@ use roost_object::Value;
 use roost_object::field::{Error, Errors};
 
 use super::{counts, indexes};
-use crate::check::{IMMUTABLE, Spot, elements, same, text};
+use crate::check::{IMMUTABLE, Spot, elements, text};
+use crate::internal;
 use crate::shown;
 
 /// Checks an update of a job's status. What was wrong already and did not change is let through.
@@ -47,7 +48,15 @@ impl Changes<'_> {
     }
 
     fn changed(&self, field: &str) -> bool {
-        !same(&self.new["status"][field], &self.old["status"][field])
+        let shape = match field {
+            "uncountedTerminatedPods" => "*UncountedTerminatedPods",
+            "startTime" | "completionTime" => "t",
+            "completedIndexes" => "s",
+            "failedIndexes" => "*s",
+            "ready" | "terminating" => "*n",
+            _ => "n",
+        };
+        !internal::same(shape, &self.new["status"][field], &self.old["status"][field])
     }
 }
 

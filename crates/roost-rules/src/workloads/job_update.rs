@@ -3,10 +3,10 @@
 use roost_object::Value;
 use roost_object::field::{Error, Errors};
 
-use super::{job, template};
-use crate::check::{IMMUTABLE, Spot, elements, immutable, same, text};
+use super::job;
+use crate::check::{IMMUTABLE, Spot, elements, immutable, text};
 use crate::fill::Fill;
-use crate::print;
+use crate::internal;
 
 /// Checks an update. Stock checks the spec twice, once as that of a job and once as that of an update.
 pub(super) fn validate(new: &Value, old: &Value, errors: &mut Errors) {
@@ -18,19 +18,19 @@ pub(super) fn validate(new: &Value, old: &Value, errors: &mut Errors) {
         job::validate_spec(&spec, Some(old), errors);
     }
     validate_completions(&spec, old_spec, errors);
-    template::immutable(&spec.field("selector"), &old_spec["selector"], "*LabelSelector", errors);
+    immutable(&spec.field("selector"), &old_spec["selector"], "*LabelSelector", errors);
     validate_template_update(&spec, old, errors);
-    immutable(&spec.field("completionMode"), &old_spec["completionMode"], errors);
-    template::immutable(&spec.field("podFailurePolicy"), &old_spec["podFailurePolicy"], "*PodFailurePolicy", errors);
-    immutable(&spec.field("backoffLimitPerIndex"), &old_spec["backoffLimitPerIndex"], errors);
-    immutable(&spec.field("managedBy"), &old_spec["managedBy"], errors);
-    template::immutable(&spec.field("successPolicy"), &old_spec["successPolicy"], "*SuccessPolicy", errors);
+    immutable(&spec.field("completionMode"), &old_spec["completionMode"], "*s", errors);
+    immutable(&spec.field("podFailurePolicy"), &old_spec["podFailurePolicy"], "*PodFailurePolicy", errors);
+    immutable(&spec.field("backoffLimitPerIndex"), &old_spec["backoffLimitPerIndex"], "*n", errors);
+    immutable(&spec.field("managedBy"), &old_spec["managedBy"], "*s", errors);
+    immutable(&spec.field("successPolicy"), &old_spec["successPolicy"], "*SuccessPolicy", errors);
 }
 
 fn validate_completions(spec: &Spot<'_>, old: &Value, errors: &mut Errors) {
     let completions = spec.field("completions");
     if spec.field("completionMode").text() != "Indexed" {
-        immutable(&completions, &old["completions"], errors);
+        immutable(&completions, &old["completions"], "*n", errors);
     } else if completions.given()
         && completions.value != &old["completions"]
         && completions.number() != spec.field("parallelism").number()
@@ -45,7 +45,7 @@ fn validate_template_update(spec: &Spot<'_>, old: &Value, errors: &mut Errors) {
     let pods = spec.field("template");
     let mut before = old["spec"]["template"].clone();
     if !pods_may_change(old) {
-        template::immutable(&pods, &before, "PodTemplateSpec", errors);
+        immutable(&pods, &before, "PodTemplateSpec", errors);
         return;
     }
     let now = pods.value;
@@ -77,8 +77,8 @@ fn validate_template_update(spec: &Spot<'_>, old: &Value, errors: &mut Errors) {
         }
     }
     let pod_spec = pods.field("spec");
-    if !same(pod_spec.value, &before["spec"]) {
-        let shown = print::internal("PodSpec", &print::internal_spec(pod_spec.value));
+    if !internal::same("PodSpec", pod_spec.value, &before["spec"]) {
+        let shown = internal::print("PodSpec", &pod_spec.value);
         let words = format!("{shown}: {IMMUTABLE}");
         errors.push(Error::invalid_omitted(&pod_spec.path, words));
     }

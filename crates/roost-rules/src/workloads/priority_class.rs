@@ -26,7 +26,7 @@ pub(super) const RULES: Rules = Rules {
         if value.number() != old["value"].as_i64().unwrap_or(0) {
             value.forbidden("may not be changed in an update.", errors);
         }
-        immutable(&root.field("preemptionPolicy"), &old["preemptionPolicy"], errors);
+        immutable(&root.field("preemptionPolicy"), &old["preemptionPolicy"], "*s", errors);
     },
     ..Rules::NONE
 };

@@ -4,7 +4,7 @@ use roost_object::Value;
 use roost_object::field::{Error, Errors};
 
 use super::{counts, template};
-use crate::check::Spot;
+use crate::check::{Spot, immutable};
 use crate::fill::Fill;
 use crate::{Generation, Rules, drop_status, keep_spec, keep_status, pod};
 
@@ -48,7 +48,7 @@ pub(super) const REPLICA_SET: Rules = Rules {
         validate_set(new, Some(old), errors);
         let root = Spot::root(new);
         let spec = root.field("spec");
-        template::immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
+        immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
     },
     validate_status_update: validate_status,
     warns_on_update: crate::spec_changed,

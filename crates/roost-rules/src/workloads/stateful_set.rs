@@ -5,9 +5,9 @@ use roost_object::field::{Error, Errors};
 
 use super::counts::{self, amount};
 use super::template;
-use crate::check::{Check, LABEL, Spot, elements, same, text};
+use crate::check::{Check, LABEL, Spot, elements, text};
 use crate::fill::{Fill, round_resource_list};
-use crate::{Generation, NameRule, Rules, drop_status, keep_spec, keep_status, pod, print, shown};
+use crate::{Generation, NameRule, Rules, drop_status, internal, keep_spec, keep_status, pod, shown};
 
 /// What may change after creation.
 static MUTABLE: &[&str] = &[
@@ -105,7 +105,7 @@ fn validate(new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let pods = spec.field("template");
     match template::selects(selector.value, pods.value) {
         None => {
-            let shown = print::internal("LabelSelector", selector.value);
+            let shown = internal::print("LabelSelector", selector.value);
             errors.push(Error::invalid_omitted(&selector.path, shown));
         }
         Some(selects) => validate_template(&spec, selects, old, errors),
@@ -211,7 +211,7 @@ fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
             None => restored.drop_field(name),
         }
     }
-    if !same(&restored, &old["spec"]) {
+    if !internal::same("apps.StatefulSetSpec", &restored, &old["spec"]) {
         let words = "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
         Spot::root(new).field("spec").forbidden(words, errors);
     }

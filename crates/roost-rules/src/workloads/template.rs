@@ -5,7 +5,7 @@ use roost_object::field::{Error, Errors};
 use roost_object::names;
 use roost_object::selector::Selector;
 
-use crate::check::{IMMUTABLE, SelectorValues, Spot, label_selector, same, selector_is_empty, text};
+use crate::check::{SelectorValues, Spot, label_selector, selector_is_empty, text};
 use crate::pod::{self, PodOptions};
 use crate::shown;
 
@@ -45,13 +45,6 @@ pub(super) fn not_selected(template: &Spot<'_>, errors: &mut Errors) {
     let meta = template.field("metadata");
     let labels = meta.field("labels");
     labels.invalid("`selector` does not match template `labels`", errors);
-}
-
-/// Checks a selector that must not change.
-pub(super) fn immutable(new: &Spot<'_>, old: &Value, kind: &str, errors: &mut Errors) {
-    if !same(new.value, old) {
-        errors.push(shown::invalid(&new.path, kind, new.value, IMMUTABLE));
-    }
 }
 
 /// Checks that pods of a template run until they are stopped.
