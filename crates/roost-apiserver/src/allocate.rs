@@ -100,6 +100,7 @@ impl<'a> Space<'a> {
         choose(service, &pools).map_err(|refusal| match refusal {
             Refusal::Invalid(errors) => Status::invalid(&GroupKind::new("", "Service"), &name, &errors),
             Refusal::Exhausted(why) => Status::internal(why),
+            Refusal::Failed(why) => Status::failure(500, "", why),
         })
     }
 

@@ -99,6 +99,8 @@ impl merge::Node for TypeRef {
 
     fn field(self, name: &str) -> Option<Self> {
         match self.values() {
+            // OpenAPI cannot tell a struct without fields from a map of anything.
+            Some(Shape::Struct(ty)) if ty.fields.is_empty() => Some(Self { place: Place::Unknown }),
             Some(Shape::Struct(ty)) => ty.field(name).map(|field| Self { place: Place::Field(field) }),
             Some(Shape::Map(element)) => Some(Self { place: Place::Element(element) }),
             Some(

@@ -60,6 +60,8 @@ pub struct Rules {
     pub warnings: fn(&Value, &mut Vec<String>),
     /// Whether an update is worth those warnings too.
     pub warns_on_update: fn(new: &Value, old: &Value) -> bool,
+    /// Whether those are the warnings of the object as it was, because stock mixes the two up.
+    pub warns_of_old: bool,
     /// Fills in what only becomes known when a new object is stored: it is defaulted once more then.
     pub settle: fn(&mut Value),
     /// Whether PUT creates the object when it is not there.
@@ -129,6 +131,8 @@ pub enum Generation {
     Spec,
     /// The same, but changed annotations count too.
     SpecOrAnnotations,
+    /// The same as for the spec, but a list or map that is sent empty is another one than none.
+    SpecAsSent,
     /// One on create, and so it stays.
     Once,
 }
@@ -150,6 +154,7 @@ impl Rules {
         validate_status_update: |_, _, _| {},
         warnings: |_, _| {},
         warns_on_update: |_, _| true,
+        warns_of_old: false,
         settle: |_| {},
         create_on_update: false,
         unconditional_update: true,
@@ -187,9 +192,9 @@ pub fn validate_finalizers(meta: &Value, errors: &mut Errors) {
     }
 }
 
-/// The `warns_on_update` of the kinds that only warn about what changed.
-pub fn spec_changed(new: &Value, old: &Value) -> bool {
-    new["spec"] != old["spec"]
+/// The `warns_on_update` of the kinds that only warn when their generation moves.
+pub fn generation_moved(new: &Value, old: &Value) -> bool {
+    new["metadata"]["generation"] != old["metadata"]["generation"]
 }
 
 /// The usual `prepare_create`: status is the server's to write.

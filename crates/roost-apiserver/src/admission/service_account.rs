@@ -93,11 +93,14 @@ async fn find(attributes: &Attributes<'_>, pod: &Value, name: &str) -> Result<Va
             return Ok(account);
         }
     }
-    let why = format!(
-        "error looking up service account {}/{name}: serviceaccount {} not found",
-        target.namespace,
-        roost_object::field::quote(name)
-    );
+    let quoted = roost_object::field::quote(name);
+    let problems = roost_object::names::is_path_segment(name);
+    let why = if problems.is_empty() {
+        format!("serviceaccount {quoted} not found")
+    } else {
+        format!("invalid resource name {quoted}: [{}]", problems.join(" "))
+    };
+    let why = format!("error looking up service account {}/{name}: {why}", target.namespace);
     Err(attributes.forbidden(pod, &why))
 }
 

@@ -6,7 +6,7 @@ use roost_merge::apply::{self, Tracking};
 use roost_merge::managed::Filter;
 use roost_object::Value;
 
-use super::{Target, metadata_mut};
+use super::{Target, metadata_mut, steps};
 use crate::clock;
 use crate::versions::ResourceVersions;
 
@@ -18,7 +18,7 @@ pub(crate) fn track(target: &Target<'_>, live: Option<&Value>, new: &mut Value, 
     let update = |new: &mut Value| {
         apply::update_in_versions(live, new, &tracking, target.resource.node(), &ResourceVersions(target.resource));
     };
-    let Cow::Owned(mut written) = target.resource.written(new) else { return update(new) };
+    let Cow::Owned(mut written) = served(target, new) else { return update(new) };
     // An empty list of owners is a wish to clear them.
     if let Some(owners) = new["metadata"].get("managedFields") {
         metadata_mut(&mut written).insert("managedFields".into(), owners.clone());
@@ -28,6 +28,20 @@ pub(crate) fn track(target: &Target<'_>, live: Option<&Value>, new: &mut Value, 
         Some(owners) => metadata_mut(new).insert("managedFields".into(), owners),
         None => metadata_mut(new).remove("managedFields"),
     };
+}
+
+/// The object as it would be served: what is owned is owned as it comes back from the stored version.
+fn served<'a>(target: &Target<'_>, object: &'a Value) -> Cow<'a, Value> {
+    let resource = target.resource;
+    if resource.as_custom().is_some() || resource.is_served_as_stored() {
+        return resource.written(object);
+    }
+    let converted = steps::convert_to_storage(resource, object.clone())
+        .and_then(|stored| steps::convert_from_storage(resource, stored));
+    match converted {
+        Ok(served) => Cow::Owned(resource.written(&served).into_owned()),
+        Err(_) => resource.written(object),
+    }
 }
 
 /// Who writes what through this target.

@@ -109,13 +109,13 @@ pub(crate) fn prepare_update(target: &Target<'_>, new: &mut Value, old: &Value) 
     };
     let moves = |new: &Value| match generation {
         Generation::Never | Generation::Once => false,
-        Generation::Spec => differs_outside_metadata(new, old, target.resource),
+        Generation::Spec | Generation::SpecAsSent => differs_outside_metadata(new, old, target.resource),
         Generation::SpecOrAnnotations => {
             differs_outside_metadata(new, old, target.resource)
                 || new["metadata"]["annotations"] != old["metadata"]["annotations"]
         }
     };
-    if moves(new) && moves(&target.resource.settled(new)) {
+    if moves(new) && (generation == Generation::SpecAsSent || moves(&target.resource.settled(new))) {
         let next = old["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
         metadata_mut(new).insert("generation".into(), next.into());
     }
@@ -237,7 +237,7 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
             changed.validate(&own, &mut errors);
             refuse(resource, new, &errors)?;
             if target.subresource.is_empty() && (rules.warns_on_update)(new, old) {
-                warn(target, rules, new);
+                warn(target, rules, if rules.warns_of_old { old } else { new });
             }
             Ok(())
         }

@@ -24,6 +24,7 @@ const ROW: Rules = Rules {
 pub(crate) static TABLE: &[Rules] = &[
     Rules {
         kind: "ValidatingWebhookConfiguration",
+        generation: Generation::SpecAsSent,
         defaults: webhook::defaults,
         validate: |hooks, errors| webhook::validate(hooks, None, errors),
         validate_update: |new, old, errors| webhook::validate(new, Some(old), errors),
@@ -31,6 +32,7 @@ pub(crate) static TABLE: &[Rules] = &[
     },
     Rules {
         kind: "MutatingWebhookConfiguration",
+        generation: Generation::SpecAsSent,
         defaults: webhook::mutating_defaults,
         validate: |hooks, errors| webhook::validate(hooks, None, errors),
         validate_update: |new, old, errors| webhook::validate(new, Some(old), errors),

@@ -4,8 +4,8 @@ use roost_object::field::{Error, Errors};
 use roost_object::{Value, metadata, names};
 
 use super::matching::{
-    FAILURE_POLICIES, MATCH_CONDITIONS, REINVOCATION_POLICIES, fill_rules, fill_selectors, one_of, required_one_of, validate_conditions,
-    validate_match, validate_mutating_operations,
+    FAILURE_POLICIES, MATCH_CONDITIONS, REINVOCATION_POLICIES, fill_rules, fill_selectors, one_of, required_one_of,
+    validate_conditions, validate_match, validate_mutating_operations,
 };
 use crate::check::{Check, SUBDOMAIN, SelectorValues, Spot, label_selector, text};
 use crate::fill::Fill;

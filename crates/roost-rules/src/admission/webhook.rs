@@ -4,8 +4,8 @@ use roost_object::field::{Error, Errors};
 use roost_object::{Value, names, webhook};
 
 use super::matching::{
-    FAILURE_POLICIES, MATCH_CONDITIONS, MATCH_POLICIES, REINVOCATION_POLICIES, fill_rules, fill_selectors, one_of, validate_conditions,
-    validate_rule,
+    FAILURE_POLICIES, MATCH_CONDITIONS, MATCH_POLICIES, REINVOCATION_POLICIES, fill_rules, fill_selectors, one_of,
+    validate_conditions, validate_rule,
 };
 use crate::check::{SelectorValues, Spot, elements, label_selector, text};
 use crate::fill::Fill;

@@ -42,10 +42,9 @@ pub(crate) static TABLE: &[Rules] = &[
     Rules {
         group: GROUP,
         kind: "ResourceSlice",
-        prepare_create: |slice| slice::drop_disabled(slice, None),
-        prepare_update: |new, old| slice::drop_disabled(new, Some(old)),
+        prepare_create: slice::prepare_create,
+        prepare_update: slice::prepare_update,
         stamp: slice::stamp,
-        generation: Generation::Spec,
         validate: |slice, errors| slice::validate(slice, None, errors),
         validate_update: |new, old, errors| slice::validate(new, Some(old), errors),
         warnings: slice::warnings,

@@ -27,8 +27,23 @@ const PROPERTIES_MAX: usize = 32;
 const TAINTS_MAX: usize = 16;
 const VALUE_MAX: usize = 64;
 
+pub(super) fn prepare_create(slice: &mut Value) {
+    slice.at_or_empty("metadata").put("generation", 1);
+    drop_disabled(slice, None);
+}
+
+/// Moves the generation: for what is dropped then, too.
+pub(super) fn prepare_update(new: &mut Value, old: &Value) {
+    let ty = roost_kinds::type_of("resource.k8s.io/v1", "ResourceSlice");
+    if ty.is_some_and(|ty| roost_kinds::json::stored(new, ty)["spec"] != old["spec"]) {
+        let generation = old["metadata"]["generation"].as_i64().unwrap_or_default().saturating_add(1);
+        new.at_or_empty("metadata").put("generation", generation);
+    }
+    drop_disabled(new, Some(old));
+}
+
 /// Drops the fields whose features are not on by default.
-pub(super) fn drop_disabled(slice: &mut Value, old: Option<&Value>) {
+fn drop_disabled(slice: &mut Value, old: Option<&Value>) {
     const LISTS: [&str; 4] = ["bools", "ints", "strings", "versions"];
     let before = old.map(|old| elements(&old["spec"]["devices"])).unwrap_or_default();
     let has_mappings = before.iter().any(|device| !device["nodeAllocatableResourceMappings"].is_null());

@@ -22,6 +22,9 @@ const HARDWARE_ADDRESS_MAX: usize = 128;
 const ADDRESSES_MAX: usize = 16;
 
 /// A device, and which share of it.
+/// The internal type by which a device of a claim is named.
+const SHARED_DEVICE: &str = "resource.SharedDeviceID";
+
 fn identity(device: &Value) -> String {
     let name = ["driver", "pool", "device"].map(|field| text(device, field)).join("/");
     match text(device, "shareID") {
@@ -60,8 +63,13 @@ pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
         }
     });
     let given = results(new);
-    validate_set(&status.field("devices"), usize::MAX, identity, errors, |device, errors| {
-        validate_device(device, &given, errors);
+    let devices = status.field("devices");
+    devices.each(|_, device| validate_device(device, &given, errors));
+    devices.each(|index, device| {
+        let own = identity(device.value);
+        if devices.elements()[..index].iter().any(|earlier| identity(earlier) == own) {
+            errors.push(shown::duplicate(&device.path, SHARED_DEVICE, device.value));
+        }
     });
     if reserved.filled() {
         if !allocation.given() {
@@ -92,7 +100,7 @@ fn validate_device(device: &Spot<'_>, given: &[String], errors: &mut Errors) {
     validate_share(&device.field("shareID"), errors);
     if !given.contains(&identity(device.value)) {
         let words = "must be an allocated device in the claim";
-        errors.push(shown::invalid(&device.path, "resource.SharedDeviceID", device.value, words));
+        errors.push(shown::invalid(&device.path, SHARED_DEVICE, device.value, words));
     }
     let conditions = device.field("conditions");
     let count = conditions.elements().len();

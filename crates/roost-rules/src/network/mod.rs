@@ -85,7 +85,7 @@ pub(crate) static TABLE: &[Rules] = &[
         group: GROUP,
         kind: "NetworkPolicy",
         defaults: network_policy::defaults,
-        generation: Generation::Spec,
+        generation: Generation::SpecAsSent,
         validate: |policy, errors| network_policy::validate(policy, None, errors),
         validate_update: |new, old, errors| network_policy::validate(new, Some(old), errors),
         warnings: network_policy::warnings,

@@ -54,6 +54,8 @@ pub enum Refusal {
     Invalid(Errors),
     /// There is nothing left: 500.
     Exhausted(String),
+    /// What stock does not take for a fault of the service: 500, without a reason.
+    Failed(String),
 }
 
 impl From<Error> for Refusal {

@@ -33,8 +33,12 @@ pub(super) fn wants_node_ports(spec: &Value) -> bool {
 impl Giving<'_> {
     /// Takes a port that was asked for.
     fn claim_port(&mut self, number: i64) -> Result<(), Taken> {
-        let outside = || Taken::PortOutsideRange(self.pools.ports.clone());
-        let port = to_port(number).ok_or_else(outside)?;
+        let port = match to_port(number) {
+            Some(port) => port,
+            // Without a write, nobody looks whether there is such a port.
+            None if self.pools.dry_run => return Ok(()),
+            None => return Err(Taken::PortOutsideRange(self.pools.ports.clone())),
+        };
         if self.pools.dry_run {
             if (self.pools.port_in_use)(port) || self.changes.taken_ports.contains(&port) {
                 return Err(Taken::Port);
@@ -110,9 +114,10 @@ impl Giving<'_> {
             let wants_any = wants_node_ports(spec);
             let mut ports: Vec<Value> = elements(&spec["ports"]).to_vec();
             let mut claimed = Vec::new();
+            let mut opened: Vec<(String, i64)> = Vec::new();
             for (index, port) in ports.iter_mut().enumerate() {
                 match port["nodePort"].as_i64().unwrap_or_default() {
-                    0 if !wants_any => {}
+                    0 if !wants_any => continue,
                     0 => {
                         let chosen = self.any_port().ok_or_else(no_port_left)?;
                         port.put("nodePort", chosen);
@@ -123,6 +128,11 @@ impl Giving<'_> {
                         claimed.push(asked);
                     }
                 }
+                let open = (text(port, "protocol").to_owned(), port["nodePort"].as_i64().unwrap_or_default());
+                if opened.contains(&open) {
+                    return Err(Refusal::Failed(format!("duplicate nodePort: {{{} {}}}", open.0, open.1)));
+                }
+                opened.push(open);
             }
             if !ports.is_empty() {
                 spec.put("ports", ports);

@@ -52,7 +52,10 @@ pub(super) fn prepare(new: &mut Value, old: &Value) {
             }
         }
     }
-    if is_reached_from_outside(before) && !is_reached_from_outside(spec) && unchanged(spec, "externalTrafficPolicy", "s") {
+    if is_reached_from_outside(before)
+        && !is_reached_from_outside(spec)
+        && unchanged(spec, "externalTrafficPolicy", "s")
+    {
         spec.drop_field("externalTrafficPolicy");
     }
 }

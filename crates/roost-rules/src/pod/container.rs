@@ -1,5 +1,6 @@
 //! Containers, init containers and ephemeral containers.
 
+use roost_object::Map;
 use roost_object::field::{Error, Errors};
 
 use super::resources::{self, Asker};
@@ -240,7 +241,9 @@ pub(super) fn validate_ephemeral_containers(spec: &Spot<'_>, around: &Surroundin
         }
         for name in NOT_EPHEMERAL {
             let field = container.field(name);
-            if field.filled() && field.value.as_object().is_none_or(|object| !object.is_empty()) {
+            // Resources are the only ones that Go keeps without a pointer.
+            let is_zero = *name == "resources" && field.value.as_object().is_some_and(Map::is_empty);
+            if field.given() && !is_zero {
                 field.forbidden("cannot be set for an Ephemeral Container", errors);
             }
         }

@@ -35,7 +35,7 @@ pub(super) const RULES: Rules = Rules {
         }
     },
     validate_update: |new, old, errors| validate(new, Some(old), errors),
-    warns_on_update: crate::spec_changed,
+    warns_on_update: crate::generation_moved,
     warnings: |cron_job, warnings| {
         template::warn_of_name(cron_job, warnings);
         let root = Spot::root(cron_job);

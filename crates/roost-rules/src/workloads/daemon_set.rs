@@ -37,7 +37,7 @@ pub(super) const RULES: Rules = Rules {
         validate(new, Some(old), errors);
     },
     validate_status_update: validate_status,
-    warns_on_update: crate::spec_changed,
+    warns_on_update: |new, old| template_generation(new) != template_generation(old),
     warnings: template::warn_of_template,
     ..Rules::NONE
 };

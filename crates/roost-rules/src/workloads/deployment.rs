@@ -37,7 +37,7 @@ pub(super) const RULES: Rules = Rules {
         immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
     },
     validate_status_update: validate_status,
-    warns_on_update: crate::spec_changed,
+    warns_on_update: crate::generation_moved,
     warnings: template::warn,
     ..Rules::NONE
 };

@@ -40,7 +40,7 @@ pub(super) const RULES: Rules = Rules {
     validate: |new, errors| validate(new, None, errors),
     validate_update: job_update::validate,
     validate_status_update: job_status::validate_update,
-    warns_on_update: crate::spec_changed,
+    warns_on_update: crate::generation_moved,
     warnings: |job, warnings| {
         template::warn_of_name(job, warnings);
         let root = Spot::root(job);

@@ -182,7 +182,10 @@ fn validate_rest(changes: &Changes<'_>, status: &Spot<'_>, errors: &mut Errors) 
         terminating.invalid("terminating>0 is invalid for finished job", errors);
     }
     let ready = status.field("ready");
-    if (changes.changed("ready") || changes.changed("active")) && ready.number() > status.field("active").number() {
+    if (changes.changed("ready") || changes.changed("active"))
+        && ready.given()
+        && ready.number() > status.field("active").number()
+    {
         ready.invalid("cannot set more ready pods than active", errors);
     }
     let mut refuse = |words: &str| errors.push(Error::invalid_omitted(&conditions.path, words));

@@ -14,7 +14,7 @@ pub(super) const RULES: Rules = Rules {
     validate_update: |new, old, errors| {
         template::validate(&Spot::root(new).field("template"), Some(&old["template"]), errors);
     },
-    warns_on_update: |new, old| new["template"] != old["template"],
+    warns_on_update: crate::generation_moved,
     warnings: |object, warnings| pod::warn_of_template(&Spot::root(object).field("template"), warnings),
     ..Rules::NONE
 };

@@ -30,7 +30,8 @@ pub(super) const REPLICATION_CONTROLLER: Rules = Rules {
     validate: |new, errors| validate_controller(new, None, errors),
     validate_update: |new, old, errors| validate_controller(new, Some(old), errors),
     validate_status_update: validate_status,
-    warns_on_update: crate::spec_changed,
+    warns_on_update: crate::generation_moved,
+    warns_of_old: true,
     warnings: template::warn,
     ..COMMON
 };
@@ -51,7 +52,7 @@ pub(super) const REPLICA_SET: Rules = Rules {
         immutable(&spec.field("selector"), &old["spec"]["selector"], "*LabelSelector", errors);
     },
     validate_status_update: validate_status,
-    warns_on_update: crate::spec_changed,
+    warns_on_update: crate::generation_moved,
     warnings: template::warn,
     ..COMMON
 };

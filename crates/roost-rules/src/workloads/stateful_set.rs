@@ -38,7 +38,7 @@ pub(super) const RULES: Rules = Rules {
     validate: |new, errors| validate(new, None, errors),
     validate_update,
     validate_status_update: validate_status,
-    warns_on_update: crate::spec_changed,
+    warns_on_update: crate::generation_moved,
     warnings,
     ..Rules::NONE
 };

@@ -11,6 +11,13 @@ pub fn default_definition(crd: &mut Value) {
         if conversion.is_null() {
             *conversion = json!({"strategy": "None"});
         }
+        // Stock has no place for a webhook of which nothing is said.
+        if let Some(webhook) = conversion.get("webhook")
+            && ["clientConfig", "conversionReviewVersions"].iter().all(|part| webhook[part].is_null())
+            && let Some(conversion) = conversion.as_object_mut()
+        {
+            conversion.remove("webhook");
+        }
         if let Some(service) = conversion.pointer_mut("/webhook/clientConfig/service").and_then(Value::as_object_mut) {
             let port = service.entry("port").or_insert(Value::Null);
             if port.is_null() {

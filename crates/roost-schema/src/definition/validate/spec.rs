@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::props::{Props, is_empty};
+use super::props::Props;
 
 /// The spec of a definition.
 pub(super) struct SpecView<'a> {
@@ -33,9 +33,12 @@ pub(super) struct VersionView<'a> {
 }
 
 fn same(versions: &[VersionView<'_>], name: &str) -> bool {
+    fn part<'a>(version: &VersionView<'a>, name: &str) -> Option<&'a Value> {
+        let part = version.props.json().get(name);
+        part.filter(|value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()))
+    }
     let Some(first) = versions.first() else { return false };
-    let first = first.props.json().get(name).filter(|value| !is_empty(value));
-    versions.iter().all(|version| version.props.json().get(name).filter(|value| !is_empty(value)) == first)
+    versions.iter().all(|version| part(version, name) == part(first, name))
 }
 
 impl<'a> SpecView<'a> {

@@ -295,7 +295,7 @@ fn selectable(
     path: &Path<'_>,
     errors: &mut Errors,
 ) {
-    let Some(Ok(schema)) = schema.map(Structural::compile_part) else { return };
+    let Ok(schema) = schema.map(Structural::compile_part).transpose() else { return };
     let mut seen: Vec<String> = Vec::new();
     for (index, field) in fields.iter().filter_map(Props::of).enumerate() {
         let index_path = path.index(index);
@@ -305,7 +305,8 @@ fn selectable(
             errors.push(Error::required(&path, ""));
             continue;
         }
-        let found = match find_field(json_path, &schema, false) {
+        let Some(schema) = &schema else { continue };
+        let found = match find_field(json_path, schema, false) {
             Ok(found) => found,
             Err(words) => {
                 errors.push(Error::invalid(&path, json_path, format!("is an invalid path: {words}")));
