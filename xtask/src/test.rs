@@ -6,6 +6,9 @@ use crate::command_line::{Crash, Differential, Faults, Hosted, Joins, Kubectl, P
 use crate::task::{self, TaskError};
 use crate::{crash, differential, faults, hosted, ignition, joins, kube_fetch, kubectl, parity, tidy, workloads};
 
+/// Rounds of random objects in a test run, always the same; `cargo xtask differential --random N --seed S` draws others.
+const RANDOM_ROUNDS: u64 = 4;
+
 /// Kills of the engine in a test run; the full count is `cargo xtask crash`.
 const CRASHES: usize = 25;
 
@@ -43,6 +46,10 @@ pub(crate) async fn run() -> Result<(), TaskError> {
         Differential { planes: choice(), filter: None, verbose: 0, summary: false, random: None, seed: 1, kind: None };
     differential::run(&table).await?;
     report.note("differential", start);
+
+    let start = Instant::now();
+    differential::run(&Differential { planes: choice(), random: Some(RANDOM_ROUNDS), ..table }).await?;
+    report.note("random objects", start);
 
     let start = Instant::now();
     kubectl::run(&Kubectl { planes: choice(), filter: None, verbose: false }).await?;

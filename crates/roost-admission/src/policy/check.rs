@@ -57,6 +57,10 @@ fn check_variables(spec: &Value, scope: Scope, path: &Path<'_>, errors: &mut Err
         let expression = text(variable, "expression");
         let place = list.index(index);
         let place = place.child("expression");
+        // A variable that is never told its value is none.
+        if expression.trim().is_empty() {
+            continue;
+        }
         let output = check(expression, expression, scope, Some(&composed), Wanted::Anything, &place, errors);
         composed.push((text(variable, "name").to_owned(), composed_type(&output)));
     }
@@ -69,7 +73,7 @@ pub fn check_validating(policy: &Value, errors: &mut Errors) {
     let path = Path::new("spec");
     let scope = Scope { parameters: spec["paramKind"].is_object(), authorizer: true, constructs: false };
     let composed = check_variables(spec, scope, &path, errors);
-    let composed = (!composed.is_empty()).then_some(composed.as_slice());
+    let composed = (!elements(spec, "variables").is_empty()).then_some(composed.as_slice());
     let list = path.child("validations");
     for (index, validation) in elements(spec, "validations").iter().enumerate() {
         let place = list.index(index);

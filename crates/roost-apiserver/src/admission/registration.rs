@@ -138,8 +138,8 @@ fn policy_errors(kind: &str, check: fn(&Value, &mut Errors), new: &Value, old: O
             .find_map(|(place, prefix)| Some((place, below(prefix)?)))
             .unwrap_or((ORDER.len(), ""));
         // Lists of these fields are walked once; what is deeper below has been walked in its own order.
-        let element = if rest.starts_with('[') { index_of(rest) } else { 0 };
-        (field, element, turn_of(error))
+        let (element, turn) = if rest.starts_with('[') { (index_of(rest), turn_of(error)) } else { (0, 0) };
+        (field, element, turn)
     };
     found.sort_by_key(place);
     errors.extend(found);

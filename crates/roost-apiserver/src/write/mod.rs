@@ -3,6 +3,7 @@
 //! decode → default → own (managedFields) → mutate (admission) → prepare → validate → admit → commit. The kind only
 //! answers questions on the way, through its row of rules or its schema.
 
+mod admin_access;
 mod create;
 mod delete;
 mod metadata_checks;

@@ -6,7 +6,7 @@ use roost_rules::access_control::certificate::{self, Part};
 use roost_rules::core::namespace;
 use roost_rules::{Generation, Rules, pod};
 
-use super::{Target, metadata_checks, metadata_mut, metadata_text};
+use super::{Target, admin_access, metadata_checks, metadata_mut, metadata_text};
 use crate::clock;
 use crate::resource::{Origin, Resource};
 
@@ -183,6 +183,7 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
                 (rules.validate)(object, &mut errors);
                 refuse(resource, object, &errors)?;
             }
+            admin_access::check_create(target, object, &mut errors);
             let check = |name: &str, prefix| rules.name.check(object, name, prefix);
             metadata::validate(meta, resource.namespaced, check, &path, &mut errors);
             if metadata_checks::names_finalizers(resource) {
@@ -222,6 +223,7 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
     match &resource.origin {
         Origin::BuiltIn(_, rules) => {
             metadata::validate_update(meta, old_meta, &path, &mut errors);
+            admin_access::check_status(target, new, old, &mut errors);
             let mut own = Errors::new();
             match target.subresource {
                 "status" => (rules.validate_status_update)(new, old, &mut own),

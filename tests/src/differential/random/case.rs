@@ -113,6 +113,7 @@ impl<'a> Case<'a> {
             (Way::Apply, Some(valid)) => ("PATCH", applied(&valid.object, &self.content)),
             _ => ("PATCH", self.content.clone()),
         };
+        let has_variables = self.way != Way::Create && body.to_string().contains("${");
         let is_node = self.kind.name == "Node" && self.way != Way::Create;
         let ignored = if is_node { OF_NODE_CONTROLLERS } else { &[] };
         let request = Step {
@@ -122,7 +123,7 @@ impl<'a> Case<'a> {
             ignore: ignored.iter().map(|pointer| (*pointer).to_owned()).collect(),
             ..Step::default()
         };
-        let look = self.valid.filter(|_| self.way == Way::Replace).map(|valid| Step {
+        let look = self.valid.filter(|_| has_variables).map(|valid| Step {
             request: Some(format!("GET {}", valid.path)),
             capture: OF_THE_SERVER
                 .iter()

@@ -71,6 +71,9 @@ async fn fetch(stock: &Client, path: String) -> Result<Valid, SuiteError> {
         return Err(SuiteError::Valid { name: path, answer });
     }
     let mut object = answer.json();
+    if let Some(created) = object.pointer("/metadata/creationTimestamp").cloned() {
+        replace(&mut object, &created, &Value::from("${created}"));
+    }
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         metadata.remove("managedFields");
         for (field, variable) in OF_THE_SERVER {
@@ -78,4 +81,15 @@ async fn fetch(stock: &Client, path: String) -> Result<Valid, SuiteError> {
         }
     }
     Ok(Valid { path, object })
+}
+
+/// Puts a variable in the place of a text. What a server did as it created the object has the time of the creation, and the
+/// servers do not create theirs in the same second.
+fn replace(value: &mut Value, text: &Value, variable: &Value) {
+    match value {
+        Value::Array(elements) => elements.iter_mut().for_each(|element| replace(element, text, variable)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| replace(field, text, variable)),
+        value if value == text => *value = variable.clone(),
+        _ => {}
+    }
 }

@@ -49,7 +49,12 @@ impl<'a> Props<'a> {
     }
 
     pub(super) fn list(self, name: &str) -> &'a [Value] {
-        self.get(name).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+        self.list_if_given(name).unwrap_or_default()
+    }
+
+    /// A list of which even the empty is something.
+    pub(super) fn list_if_given(self, name: &str) -> Option<&'a [Value]> {
+        self.get(name).and_then(Value::as_array).map(Vec::as_slice)
     }
 
     pub(super) fn names(self, name: &str) -> Vec<&'a str> {

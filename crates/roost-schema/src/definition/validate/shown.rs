@@ -41,12 +41,19 @@ fn pointer(value: Option<&Value>) -> String {
 }
 
 /// A list; stock shows one that is not there as null.
-fn list(shown: &[String]) -> String {
-    if shown.is_empty() { "null".to_owned() } else { format!("[{}]", shown.join(",")) }
+fn list<T>(elements: Option<&[T]>, show: impl Fn(&T) -> String) -> String {
+    elements.map_or_else(
+        || "null".to_owned(),
+        |elements| format!("[{}]", elements.iter().map(show).collect::<Vec<_>>().join(",")),
+    )
+}
+
+fn schemas(elements: &[Value]) -> String {
+    list(Some(elements), |element| Props::of(element).map(schema).unwrap_or_default())
 }
 
 pub(super) fn names(names: &[&str]) -> String {
-    list(&names.iter().map(|name| text(name)).collect::<Vec<_>>())
+    list((!names.is_empty()).then_some(names), |name| text(name))
 }
 
 pub(super) fn rule(rule: &Rule) -> String {
@@ -70,7 +77,8 @@ pub(super) fn schema(props: Props<'_>) -> String {
             props.named(name).map(|(key, inner)| format!("{}:{}", text(key), schema(inner))).collect();
         if props.get(name).is_none() { "null".to_owned() } else { format!("{{{}}}", entries.join(",")) }
     };
-    let schemas = |name: &str| list(&props.schemas(name).into_iter().map(schema).collect::<Vec<_>>());
+    let all = |name: &str| props.list_if_given(name).map_or_else(|| "null".to_owned(), schemas);
+    let texts = |name: &str| list(props.list_if_given(name), json);
     let mut fields = Fields::new();
     fields
         .add("ID", &string("id"))
@@ -93,14 +101,14 @@ pub(super) fn schema(props: Props<'_>) -> String {
         .add("MinItems", &value("minItems"))
         .add("UniqueItems", &flag("uniqueItems"))
         .add("MultipleOf", &value("multipleOf"))
-        .add("Enum", &list(&props.list("enum").iter().map(json).collect::<Vec<_>>()))
+        .add("Enum", &texts("enum"))
         .add("MaxProperties", &value("maxProperties"))
         .add("MinProperties", &value("minProperties"))
-        .add("Required", &names(&props.names("required")))
+        .add("Required", &texts("required"))
         .add("Items", &items(props))
-        .add("AllOf", &schemas("allOf"))
-        .add("OneOf", &schemas("oneOf"))
-        .add("AnyOf", &schemas("anyOf"))
+        .add("AllOf", &all("allOf"))
+        .add("OneOf", &all("oneOf"))
+        .add("AnyOf", &all("anyOf"))
         .add("Not", &props.schema("not").map_or_else(|| "null".to_owned(), schema))
         .add("Properties", &named("properties"))
         .add("AdditionalProperties", &additional(props))
@@ -113,7 +121,7 @@ pub(super) fn schema(props: Props<'_>) -> String {
         .add("XPreserveUnknownFields", &value("x-kubernetes-preserve-unknown-fields"))
         .add("XEmbeddedResource", &flag("x-kubernetes-embedded-resource"))
         .add("XIntOrString", &flag("x-kubernetes-int-or-string"))
-        .add("XListMapKeys", &names(&props.names("x-kubernetes-list-map-keys")))
+        .add("XListMapKeys", &texts("x-kubernetes-list-map-keys"))
         .add("XListType", &value("x-kubernetes-list-type"))
         .add("XMapType", &value("x-kubernetes-map-type"))
         .add("XValidations", &rules(props))
@@ -121,8 +129,7 @@ pub(super) fn schema(props: Props<'_>) -> String {
 }
 
 fn rules(props: Props<'_>) -> String {
-    let shown: Vec<_> = props.list("x-kubernetes-validations").iter().map(|value| rule(&Rule::read(value))).collect();
-    list(&shown)
+    list(props.list_if_given("x-kubernetes-validations"), |value| rule(&Rule::read(value)))
 }
 
 pub(super) fn items(props: Props<'_>) -> String {
@@ -130,8 +137,8 @@ pub(super) fn items(props: Props<'_>) -> String {
         None => "null".to_owned(),
         Some(Items::One(item)) => Fields::new().add("Schema", &schema(item)).add("JSONSchemas", "null").end(),
         Some(Items::Many(items)) => {
-            let shown: Vec<_> = items.into_iter().map(schema).collect();
-            Fields::new().add("Schema", "null").add("JSONSchemas", &list(&shown)).end()
+            let shown = list(Some(&items), |item| schema(*item));
+            Fields::new().add("Schema", "null").add("JSONSchemas", &shown).end()
         }
     }
 }
@@ -180,27 +187,19 @@ pub(super) fn version(version: &super::spec::VersionView<'_>) -> String {
             Fields::new().add("OpenAPIV3Schema", &inner).end()
         },
     );
-    let columns: Vec<_> = version
-        .columns
-        .iter()
-        .filter_map(Props::of)
-        .map(|column| {
-            Fields::new()
-                .add("Name", &text(column.text("name")))
-                .add("Type", &text(column.text("type")))
-                .add("Format", &text(column.text("format")))
-                .add("Description", &text(column.text("description")))
-                .add("Priority", &column.get("priority").map_or_else(|| "0".to_owned(), json))
-                .add("JSONPath", &text(column.text("jsonPath")))
-                .end()
-        })
-        .collect();
-    let fields: Vec<_> = version
-        .selectable
-        .iter()
-        .filter_map(Props::of)
-        .map(|field| Fields::new().add("JSONPath", &text(field.text("jsonPath"))).end())
-        .collect();
+    let column = |column: Props<'_>| {
+        Fields::new()
+            .add("Name", &text(column.text("name")))
+            .add("Type", &text(column.text("type")))
+            .add("Format", &text(column.text("format")))
+            .add("Description", &text(column.text("description")))
+            .add("Priority", &column.get("priority").map_or_else(|| "0".to_owned(), json))
+            .add("JSONPath", &text(column.text("jsonPath")))
+            .end()
+    };
+    let columns = list(version.columns, |value| Props::of(value).map(column).unwrap_or_default());
+    let field = |field: Props<'_>| Fields::new().add("JSONPath", &text(field.text("jsonPath"))).end();
+    let fields = list(version.selectable, |value| Props::of(value).map(field).unwrap_or_default());
     Fields::new()
         .add("Name", &text(props.text("name")))
         .add("Served", &props.flag("served").to_string())
@@ -209,8 +208,8 @@ pub(super) fn version(version: &super::spec::VersionView<'_>) -> String {
         .add("DeprecationWarning", &pointer(props.get("deprecationWarning")))
         .add("Schema", &validation)
         .add("Subresources", &subresources)
-        .add("AdditionalPrinterColumns", &list(&columns))
-        .add("SelectableFields", &list(&fields))
+        .add("AdditionalPrinterColumns", &columns)
+        .add("SelectableFields", &fields)
         .end()
 }
 

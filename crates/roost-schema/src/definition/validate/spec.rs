@@ -28,8 +28,8 @@ pub(super) struct VersionView<'a> {
     pub(super) props: Props<'a>,
     pub(super) schema: Option<Props<'a>>,
     pub(super) subresources: Option<Props<'a>>,
-    pub(super) columns: &'a [Value],
-    pub(super) selectable: &'a [Value],
+    pub(super) columns: Option<&'a [Value]>,
+    pub(super) selectable: Option<&'a [Value]>,
 }
 
 fn same(versions: &[VersionView<'_>], name: &str) -> bool {
@@ -51,8 +51,8 @@ impl<'a> SpecView<'a> {
                 props: version,
                 schema: version.schema("schema"),
                 subresources: version.schema("subresources"),
-                columns: version.list("additionalPrinterColumns"),
-                selectable: version.list("selectableFields"),
+                columns: version.list_if_given("additionalPrinterColumns"),
+                selectable: version.list_if_given("selectableFields"),
             })
             .collect();
         let mut shared = Shared::default();
@@ -70,15 +70,15 @@ impl<'a> SpecView<'a> {
                 }
             }
             if same(&versions, "additionalPrinterColumns") {
-                shared.columns = first.columns;
+                shared.columns = first.columns.unwrap_or_default();
                 for version in &mut versions {
-                    version.columns = &[];
+                    version.columns = None;
                 }
             }
             if same(&versions, "selectableFields") {
-                shared.selectable = first.selectable;
+                shared.selectable = first.selectable.unwrap_or_default();
                 for version in &mut versions {
-                    version.selectable = &[];
+                    version.selectable = None;
                 }
             }
         }

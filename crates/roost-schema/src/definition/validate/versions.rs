@@ -191,15 +191,16 @@ fn validate_version(
         open_api::validate(schema, has_status(subresources), options, suppress, &path.child("schema"), errors);
     }
     subresources(version.subresources, &path.child("subresources"), errors);
-    columns(version.columns, &path.child("additionalPrinterColumns"), errors);
-    if !version.selectable.is_empty() {
+    columns(version.columns.unwrap_or_default(), &path.child("additionalPrinterColumns"), errors);
+    let fields = version.selectable.unwrap_or_default();
+    if !fields.is_empty() {
         let path = path.child("selectableFields");
         match version.schema.and_then(|schema| schema.get("openAPIV3Schema")) {
             None => {
                 let words = "may only be set when `version.schema.openAPIV3Schema` is not included";
                 errors.push(Error::invalid(&path, "", words));
             }
-            schema => selectable(version.selectable, schema, version.props.text("name"), options, &path, errors),
+            schema => selectable(fields, schema, version.props.text("name"), options, &path, errors),
         }
     }
 }
@@ -295,7 +296,8 @@ fn selectable(
     path: &Path<'_>,
     errors: &mut Errors,
 ) {
-    let Ok(schema) = schema.map(Structural::compile_part).transpose() else { return };
+    let nothing = Value::Object(serde_json::Map::new());
+    let Ok(schema) = Structural::compile_part(schema.unwrap_or(&nothing)) else { return };
     let mut seen: Vec<String> = Vec::new();
     for (index, field) in fields.iter().filter_map(Props::of).enumerate() {
         let index_path = path.index(index);
@@ -305,8 +307,7 @@ fn selectable(
             errors.push(Error::required(&path, ""));
             continue;
         }
-        let Some(schema) = &schema else { continue };
-        let found = match find_field(json_path, schema, false) {
+        let found = match find_field(json_path, &schema, false) {
             Ok(found) => found,
             Err(words) => {
                 errors.push(Error::invalid(&path, json_path, format!("is an invalid path: {words}")));
@@ -359,7 +360,7 @@ pub(super) fn many_selectable(new: &SpecView<'_>, old: &SpecView<'_>) -> Vec<Str
     for version in &new.versions {
         let name = version.props.text("name");
         let before = old.versions.iter().find(|old| old.props.text("name") == name);
-        if before.is_some_and(|before| many(before.selectable) && before.selectable == version.selectable) {
+        if before.is_some_and(|before| many(before.selectable.unwrap_or_default()) && before.selectable == version.selectable) {
             allowed.push(name.to_owned());
         }
     }
