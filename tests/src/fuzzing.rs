@@ -54,7 +54,7 @@ pub fn expression(data: &[u8]) {
 /// Paths of printer columns, looked up in a small object.
 pub fn json_path(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    let Some(path) = JsonPath::parse(text) else { return };
+    let Ok(path) = JsonPath::parse(text) else { return };
     let object = serde_json::json!({"a": [{"b": 1}, {"b": "c", "d": [[1, 2], [3]]}], "status": {"x": {"y": null}}});
     let _ = path.find(&object);
     let _ = path.first(&object);

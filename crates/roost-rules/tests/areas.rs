@@ -50,14 +50,15 @@ impl Kind {
         roost_kinds::convert(value, &self.served_as, &self.stored_as).expect("the case converts")
     }
 
-    /// The value in the form in which Go writes it, in the version of the case.
+    /// The value in the form in which it is stored, in the version of the case.
     fn encode(&self, value: Value) -> Value {
         let value = if self.stored_as == self.served_as {
             value
         } else {
             roost_kinds::convert(value, &self.stored_as, &self.served_as).expect("the outcome converts")
         };
-        roost_kinds::json::decode(value, self.ty).expect("the outcome decodes").value
+        let value = roost_kinds::json::decode(value, self.ty).expect("the outcome decodes").value;
+        roost_kinds::json::stored(&value, self.ty).into_owned()
     }
 }
 
@@ -76,7 +77,7 @@ fn pools(ranges: &[ipnet::IpNet]) -> Pools<'_> {
 fn refuse(refusal: Refusal) -> Outcome {
     match refusal {
         Refusal::Invalid(errors) => Outcome { errors, ..Outcome::default() },
-        Refusal::Exhausted(words) => {
+        Refusal::Exhausted(words) | Refusal::Failed(words) => {
             Outcome { message: Some(format!("Internal error occurred: {words}")), ..Outcome::default() }
         }
     }
@@ -153,7 +154,8 @@ fn update(body: &Value, old: &Value, subresource: &str) -> Outcome {
             (rules.prepare_update)(&mut object, &old);
             (rules.stamp)(&mut object, Some(&old), TIME);
             let parts = ["spec", "webhooks"];
-            if rules.generation == Generation::Spec && parts.iter().any(|part| object[part] != old[part]) {
+            let counts = matches!(rules.generation, Generation::Spec | Generation::SpecAsSent);
+            if counts && parts.iter().any(|part| object[part] != old[part]) {
                 let generation = old["metadata"]["generation"].as_i64().unwrap_or_default() + 1;
                 object["metadata"]["generation"] = generation.into();
             }

@@ -72,6 +72,9 @@ fn update(body: &Value, old: &Value, subresource: &str) -> Outcome {
         }
         _ => {
             (rules.prepare_update)(&mut object, &old);
+            if object["spec"] != old["spec"] {
+                object["metadata"]["generation"] = 2.into();
+            }
             (rules.validate_update)(&object, &old, &mut errors);
             if errors.is_empty() && (rules.warns_on_update)(&object, &old) {
                 (rules.warnings)(&object, &mut warnings);

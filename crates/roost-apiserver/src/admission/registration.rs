@@ -7,6 +7,7 @@ use roost_admission::policy::{check_conditions, check_device_selectors, check_mu
 use roost_object::Value;
 use roost_object::field::{Error, Errors, Kind, Path};
 use roost_rules::Rules;
+use roost_schema::columns::JsonPath;
 
 const GROUP: &str = "admissionregistration.k8s.io";
 
@@ -32,11 +33,16 @@ pub(crate) fn rules_of(group: &str, kind: &str) -> Option<&'static Rules> {
             ..*roost_rules::of(GROUP, kind)
         };
         [
-            row(
-                "ValidatingAdmissionPolicy",
-                |policy, errors| policy_errors("ValidatingAdmissionPolicy", check_validating, policy, None, errors),
-                |new, old, errors| policy_errors("ValidatingAdmissionPolicy", check_validating, new, Some(old), errors),
-            ),
+            Rules {
+                validate_status_update: policy_status_errors,
+                ..row(
+                    "ValidatingAdmissionPolicy",
+                    |policy, errors| policy_errors("ValidatingAdmissionPolicy", check_validating, policy, None, errors),
+                    |new, old, errors| {
+                        policy_errors("ValidatingAdmissionPolicy", check_validating, new, Some(old), errors);
+                    },
+                )
+            },
             row(
                 "MutatingAdmissionPolicy",
                 |policy, errors| policy_errors("MutatingAdmissionPolicy", check_mutating, policy, None, errors),
@@ -143,6 +149,25 @@ fn policy_errors(kind: &str, check: fn(&Value, &mut Errors), new: &Value, old: O
     };
     found.sort_by_key(place);
     errors.extend(found);
+}
+
+/// The places that warnings about expressions name are paths.
+fn policy_status_errors(new: &Value, old: &Value, errors: &mut Errors) {
+    let mut rest = Errors::new();
+    (roost_rules::of(GROUP, "ValidatingAdmissionPolicy").validate_status_update)(new, old, &mut rest);
+    let list = Path::new("status.typeChecking.expressionWarnings");
+    let warnings = new.pointer("/status/typeChecking/expressionWarnings").and_then(Value::as_array);
+    for (index, warning) in warnings.into_iter().flatten().enumerate() {
+        let place = list.index(index);
+        let own = place.to_string();
+        let others = rest.iter().position(|error| !error.field.starts_with(&own)).unwrap_or(rest.len());
+        errors.extend(rest.drain(..others));
+        let reference = warning["fieldRef"].as_str().unwrap_or_default().trim();
+        if let Err(why) = JsonPath::parse(reference) {
+            errors.push(Error::invalid(&place.child("fieldRef"), reference, format!("invalid JSONPath: {why}")));
+        }
+    }
+    errors.extend(rest);
 }
 
 fn webhook_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {

@@ -292,7 +292,7 @@ mod tests {
     fn words(result: Result<(Value, Changes), Refusal>) -> String {
         match result.unwrap_err() {
             Refusal::Invalid(errors) => errors[0].to_string(),
-            Refusal::Exhausted(words) => words,
+            Refusal::Exhausted(words) | Refusal::Failed(words) => words,
         }
     }
 

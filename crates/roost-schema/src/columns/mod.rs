@@ -55,7 +55,7 @@ impl Column {
             format: text("format"),
             description,
             priority: column.get("priority").and_then(Value::as_i64).unwrap_or_default() as i32,
-            json_path: JsonPath::parse(&path)?,
+            json_path: JsonPath::parse(&path).ok()?,
         })
     }
 

@@ -12,6 +12,9 @@ const MAX_LENGTH: usize = 4096;
 /// Filters and unions nest no deeper than this.
 const MAX_NESTING: usize = 16;
 
+/// What is said of a path that is too long or nests too deeply. Stock has no such bounds.
+const TOO_LARGE: &str = "the path is too large";
+
 /// A compiled path.
 #[derive(Clone, Debug)]
 pub struct JsonPath {
@@ -46,12 +49,12 @@ pub(super) struct Slice {
 }
 
 impl JsonPath {
-    /// Reads a path such as `.spec.replicas`; none when it is malformed.
-    pub fn parse(text: &str) -> Option<JsonPath> {
+    /// Reads a path such as `.spec.replicas`, or says what is wrong with it.
+    pub fn parse(text: &str) -> Result<JsonPath, String> {
         if text.len() > MAX_LENGTH {
-            return None;
+            return Err(TOO_LARGE.to_owned());
         }
-        Some(JsonPath { text: text.to_owned(), steps: Parser { rest: text, depth: 0 }.steps()? })
+        Ok(JsonPath { text: text.to_owned(), steps: Parser { rest: text, depth: 0 }.steps()? })
     }
 
     /// The path as it was written.
@@ -80,14 +83,14 @@ fn is_terminator(c: char) -> bool {
 }
 
 impl<'a> Parser<'a> {
-    fn inner(&self, text: &str) -> Option<Vec<Step>> {
+    fn inner(&self, text: &str) -> Result<Vec<Step>, String> {
         if self.depth >= MAX_NESTING {
-            return None;
+            return Err(TOO_LARGE.to_owned());
         }
         Parser { rest: text, depth: self.depth + 1 }.steps()
     }
 
-    fn steps(&mut self) -> Option<Vec<Step>> {
+    fn steps(&mut self) -> Result<Vec<Step>, String> {
         let mut steps = Vec::new();
         while let Some(next) = self.rest.chars().next() {
             if let Some(after) = self.rest.strip_prefix("[?(") {
@@ -97,7 +100,7 @@ impl<'a> Parser<'a> {
             }
             if let Some(after) = self.rest.strip_prefix("..") {
                 if matches!(steps.last(), Some(Step::Recursive)) {
-                    return None;
+                    return Err("invalid multiple recursive descent".to_owned());
                 }
                 self.rest = after;
                 steps.push(Step::Recursive);
@@ -122,10 +125,13 @@ impl<'a> Parser<'a> {
                     self.rest = &self.rest[end..];
                     steps.push(word.parse::<bool>().map_or(Step::Word, |flag| Step::Literal(Value::Bool(flag))));
                 }
-                _ => return None,
+                '\r' | '\n' => return Err("unclosed action".to_owned()),
+                other => {
+                    return Err(format!("unrecognized character in action: U+{:04X} '{other}'", u32::from(other)));
+                }
             }
         }
-        Some(steps)
+        Ok(steps)
     }
 
     fn field(&mut self) -> Step {
@@ -141,7 +147,7 @@ impl<'a> Parser<'a> {
         if name == "*" { Step::Wildcard } else { Step::Field(name.replace('\\', "")) }
     }
 
-    fn number(&mut self) -> Option<Step> {
+    fn number(&mut self) -> Result<Step, String> {
         let signed = usize::from(self.rest.starts_with(['+', '-']));
         let digits = self.rest[signed..].find(|c: char| c != '.' && !c.is_ascii_digit());
         let end = digits.map_or(self.rest.len(), |index| index + signed);
@@ -149,61 +155,64 @@ impl<'a> Parser<'a> {
         self.rest = &self.rest[end..];
         let value = match text.parse::<i64>() {
             Ok(integer) => Value::from(integer),
-            Err(_) => Value::from(text.parse::<f64>().ok()?),
+            Err(_) => Value::from(text.parse::<f64>().map_err(|_| format!("cannot parse number {text}"))?),
         };
-        Some(Step::Literal(value))
+        Ok(Step::Literal(value))
     }
 
-    fn quoted(&mut self, quote: char) -> Option<Step> {
+    fn quoted(&mut self, quote: char) -> Result<Step, String> {
+        let unterminated = || "unterminated quoted string".to_owned();
         let mut text = String::new();
         let mut characters = self.rest.char_indices().skip(1);
         while let Some((index, character)) = characters.next() {
             match character {
-                '\\' => text.push(match characters.next()?.1 {
+                '\\' => text.push(match characters.next().ok_or_else(unterminated)?.1 {
                     'n' => '\n',
                     't' => '\t',
                     'r' => '\r',
                     other => other,
                 }),
-                '\n' => return None,
+                '\n' => break,
                 end if end == quote => {
                     self.rest = &self.rest[index + 1..];
-                    return Some(Step::Literal(Value::String(text)));
+                    return Ok(Step::Literal(Value::String(text)));
                 }
                 other => text.push(other),
             }
         }
-        None
+        Err(unterminated())
     }
 
-    fn brackets(&mut self, steps: &mut Vec<Step>) -> Option<()> {
-        let end = self.rest.find([']', '\n']).filter(|end| self.rest[*end..].starts_with(']'))?;
+    fn brackets(&mut self, steps: &mut Vec<Step>) -> Result<(), String> {
+        let end = self.rest.find([']', '\n']).filter(|end| self.rest[*end..].starts_with(']'));
+        let end = end.ok_or("unterminated array")?;
         let inside = &self.rest[1..end];
         self.rest = &self.rest[end + 1..];
         if inside.contains(',') {
-            let parts: Option<Vec<_>> =
+            let parts: Result<Vec<_>, _> =
                 inside.split(',').map(|part| self.inner(&format!("[{}]", part.trim_matches(' ')))).collect();
             steps.push(Step::Union(parts?));
-            return Some(());
+            return Ok(());
         }
         let quoted =
             inside.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')).filter(|key| !key.contains('\''));
         if let Some(key) = quoted {
             steps.append(&mut self.inner(&format!(".{key}"))?);
-            return Some(());
+            return Ok(());
         }
-        steps.push(Step::Slice(slice(if inside == "*" { ":" } else { inside })?));
-        Some(())
+        let range = if inside == "*" { ":" } else { inside };
+        steps.push(Step::Slice(slice(range).ok_or_else(|| format!("invalid array index {range}"))?));
+        Ok(())
     }
 
-    fn filter(&mut self) -> Option<Step> {
+    fn filter(&mut self) -> Result<Step, String> {
         let mut quote: Option<char> = None;
         let mut closed = false;
         let mut previous = ' ';
         let mut end = None;
         for (index, character) in self.rest.char_indices() {
             match character {
-                '\n' => return None,
+                '\n' => break,
                 '"' | '\'' if quote.is_none() => quote = Some(character),
                 _ if quote == Some(character) && previous != '\\' => closed = true,
                 ')' if quote.is_none() || closed => {
@@ -214,18 +223,18 @@ impl<'a> Parser<'a> {
             }
             previous = character;
         }
-        let end = end?;
+        let end = end.ok_or("unterminated filter")?;
         let text: &'a str = &self.rest[..end];
-        self.rest = self.rest[end + 1..].strip_prefix(']')?;
+        self.rest = self.rest[end + 1..].strip_prefix(']').ok_or("unclosed array expect ]")?;
         let is_operator = |c: char| matches!(c, '!' | '<' | '>' | '=');
         let split = text.find(is_operator).filter(|at| *at > 0).and_then(|at| {
             let length = text[at..].find(|c: char| !is_operator(c))?;
             Some((&text[..at], &text[at..at + length], &text[at + length..]))
         });
         match split {
-            None => Some(Step::Filter { left: self.inner(text)?, operator: "exists".to_owned(), right: Vec::new() }),
+            None => Ok(Step::Filter { left: self.inner(text)?, operator: "exists".to_owned(), right: Vec::new() }),
             Some((left, operator, right)) => {
-                Some(Step::Filter { left: self.inner(left)?, operator: operator.to_owned(), right: self.inner(right)? })
+                Ok(Step::Filter { left: self.inner(left)?, operator: operator.to_owned(), right: self.inner(right)? })
             }
         }
     }
@@ -285,7 +294,7 @@ mod tests {
         }
         assert!(JsonPath::parse(".spec.list[9]").unwrap().find(&object).is_none());
         for path in [".a[", ".a[?(@.b", ".a[x]", "!", "....a"] {
-            assert!(JsonPath::parse(path).is_none(), "{path}");
+            assert!(JsonPath::parse(path).is_err(), "{path}");
         }
     }
 }

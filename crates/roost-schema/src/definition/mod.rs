@@ -174,7 +174,10 @@ impl Definition {
             status: subresources.get("status").is_some_and(|status| !status.is_null()),
             scale,
             columns,
-            selectable_fields: fields.iter().filter_map(|field| JsonPath::parse(field["jsonPath"].as_str()?)).collect(),
+            selectable_fields: fields
+                .iter()
+                .filter_map(|field| JsonPath::parse(field["jsonPath"].as_str()?).ok())
+                .collect(),
         })
     }
 

@@ -60,7 +60,7 @@ impl Parser<'_, '_> {
         }
         if first.token != Token::Identifier {
             let shown = self.text(first);
-            self.syntax(&format!("mismatched input '{shown}' expecting IDENTIFIER"));
+            self.syntax(&format!("no viable alternative at input '.{shown}'"));
             return Err(Stop);
         }
         let mut length = 1;

@@ -360,7 +360,9 @@ pub(super) fn many_selectable(new: &SpecView<'_>, old: &SpecView<'_>) -> Vec<Str
     for version in &new.versions {
         let name = version.props.text("name");
         let before = old.versions.iter().find(|old| old.props.text("name") == name);
-        if before.is_some_and(|before| many(before.selectable.unwrap_or_default()) && before.selectable == version.selectable) {
+        if before.is_some_and(|before| {
+            many(before.selectable.unwrap_or_default()) && before.selectable == version.selectable
+        }) {
             allowed.push(name.to_owned());
         }
     }
