@@ -295,7 +295,7 @@ mod tests {
         let text = std::str::from_utf8(&out).unwrap();
         let expected = concat!(
             r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"x","namespace":"y","uid":"u","#,
-            r#""resourceVersion":"42","labels":{}},"data":{"a":"b"}}"#
+            r#""resourceVersion":"42"},"data":{"a":"b"}}"#
         );
         assert_eq!(text, expected);
         assert_eq!(stored.decode("v1", "ConfigMap", 42).unwrap()["metadata"]["resourceVersion"], "42");

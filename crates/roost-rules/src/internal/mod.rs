@@ -68,8 +68,7 @@ const IN_SECURITY_CONTEXT: [&str; 5] = ["hostNetwork", "hostPID", "hostIPC", "sh
 /// A structure with its fields where the internal type has them.
 fn arranged<'a>(name: &str, structure: &'a Value) -> Cow<'a, Value> {
     let moves = |field: &&str| structure.get(*field).is_some_and(|value| !value.is_null());
-    if name != "PodSpec" || !structure["securityContext"].is_object() || !IN_SECURITY_CONTEXT.iter().any(|f| moves(&f))
-    {
+    if name != "PodSpec" || !structure["securityContext"].is_object() || !IN_SECURITY_CONTEXT.iter().any(moves) {
         return Cow::Borrowed(structure);
     }
     let mut spec = structure.clone();

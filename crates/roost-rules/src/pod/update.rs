@@ -50,7 +50,7 @@ pub(super) fn validate(new: &Value, old: &Value, errors: &mut Errors) {
     }
     let restored = restore_what_may_change(&spec, &old["spec"], errors);
     if !internal::same("PodSpec", &restored, &old["spec"]) {
-        let lines = |spec: &Value| internal::print_lines("PodSpec", &spec);
+        let lines = |spec: &Value| internal::print_lines("PodSpec", spec);
         let difference = internal::diff(&lines(&old["spec"]), &lines(&restored));
         spec.forbidden(format!("{MAY_CHANGE}\n{difference}"), errors);
     }

@@ -1,12 +1,11 @@
 //! What may change in a job: its size, and while it is suspended, where its pods go.
 
 use roost_object::Value;
-use roost_object::field::{Error, Errors};
+use roost_object::field::Errors;
 
 use super::job;
-use crate::check::{IMMUTABLE, Spot, elements, immutable, text};
+use crate::check::{Spot, elements, immutable, text};
 use crate::fill::Fill;
-use crate::internal;
 
 /// Checks an update. Stock checks the spec twice, once as that of a job and once as that of an update.
 pub(super) fn validate(new: &Value, old: &Value, errors: &mut Errors) {
@@ -77,11 +76,7 @@ fn validate_template_update(spec: &Spot<'_>, old: &Value, errors: &mut Errors) {
         }
     }
     let pod_spec = pods.field("spec");
-    if !internal::same("PodSpec", pod_spec.value, &before["spec"]) {
-        let shown = internal::print("PodSpec", &pod_spec.value);
-        let words = format!("{shown}: {IMMUTABLE}");
-        errors.push(Error::invalid_omitted(&pod_spec.path, words));
-    }
+    immutable(&pod_spec, &before["spec"], "PodSpec", errors);
 }
 
 fn copy(from: &Value, to: &mut Value, name: &str) {
