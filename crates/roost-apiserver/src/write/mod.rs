@@ -1,7 +1,8 @@
 //! Writes: the steps that every create, update and delete goes through, whatever the kind.
 //!
-//! decode → default → own (managedFields) → mutate (admission) → prepare → validate → admit → commit. The kind only
-//! answers questions on the way, through its row of rules or its schema.
+//! decode → default → own (managedFields) → mutate (admission) → prepare → validate → admit → settle → commit. The kind
+//! only answers questions on the way, through its row of rules or its schema. Until it is settled, an object of a built-in
+//! kind holds the empty lists and maps that were sent, which the stored form does not tell from missing ones.
 
 mod admin_access;
 mod create;
