@@ -251,13 +251,14 @@ mod tests {
     #[test]
     fn a_replacement_is_the_valid_object_with_its_change() {
         let kind = kind();
-        let valid = Valid { path: "/api/v1/things/x".to_owned(), object: json!({"spec": {"a": "b", "c": "d"}}) };
+        let object = json!({"metadata": {"uid": "${uid}"}, "spec": {"a": "b", "c": "d"}});
+        let valid = Valid { path: "/api/v1/things/x".to_owned(), object };
         let case = (0..30).find_map(|seed| Case::draw(&kind, Some(&valid), Way::Replace, seed));
         let case = case.map(|case| case.with(json!({"spec": {"a": null, "e": "f"}}))).expect("one of thirty changes");
         let sequence = case.sequence();
         let [look, replace] = sequence.steps.as_slice() else { panic!("{:?} are not two steps", sequence.steps) };
         assert_eq!(look.request.as_deref(), Some("GET /api/v1/things/x"));
-        assert_eq!(replace.body, Some(json!({"spec": {"c": "d", "e": "f"}})));
+        assert_eq!(replace.body, Some(json!({"metadata": {"uid": "${uid}"}, "spec": {"c": "d", "e": "f"}})));
     }
 
     #[test]
