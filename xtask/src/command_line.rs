@@ -138,7 +138,7 @@ pub(crate) struct Differential {
     /// The seed of the first random objects; the next ones have the next seeds.
     #[arg(long, default_value_t = 1, requires = "random")]
     pub(crate) seed: u64,
-    /// Only random objects of this kind: `Pod`, or `v1/Pod`.
+    /// Only random objects of this kind: `Pod`, `v1/Pod`, or `custom` for custom resources.
     #[arg(long, requires = "random")]
     pub(crate) kind: Option<String>,
 }

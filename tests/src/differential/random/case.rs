@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::change::{change, patch_between};
 use super::schema::{Kind, Shape, resolve};
+use super::trial::Question;
 use super::valid::{OF_THE_SERVER, Valid};
 use super::values::Generator;
 use crate::differential::table::{PatchKind, Sequence, Step};
@@ -70,14 +71,14 @@ impl fmt::Display for Way {
 /// One random request.
 #[derive(Debug)]
 pub(super) struct Case<'a> {
-    pub(super) kind: &'a Kind,
-    pub(super) way: Way,
-    pub(super) seed: u64,
+    kind: &'a Kind,
+    way: Way,
+    seed: u64,
     valid: Option<&'a Valid>,
     /// The path and query.
     target: String,
     /// The object that is created, or the merge patch that stands for what is changed.
-    pub(super) content: Value,
+    content: Value,
 }
 
 impl<'a> Case<'a> {
@@ -99,14 +100,18 @@ impl<'a> Case<'a> {
         let manager = if way == Way::Apply { manager } else { "" };
         Some(Self { kind, way, seed, valid, target: format!("{path}?dryRun=All{strictness}{manager}"), content })
     }
+}
 
-    /// The same case with other content.
-    pub(super) fn with(&self, content: Value) -> Self {
+impl Question for Case<'_> {
+    fn is_written_by_controllers(&self) -> bool {
+        self.kind.name == "Node"
+    }
+
+    fn with(&self, content: Value) -> Self {
         Self { content, target: self.target.clone(), ..*self }
     }
 
-    /// The requests; only the last one is of interest.
-    pub(super) fn sequence(&self) -> Sequence {
+    fn sequence(&self) -> Sequence {
         let (method, body) = match (self.way, self.valid) {
             (Way::Create, _) => ("POST", self.content.clone()),
             (Way::Replace, Some(valid)) => ("PUT", merge_patch::apply(valid.object.clone(), self.content.clone())),
@@ -139,18 +144,25 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// What the content is called in reports.
-    pub(super) fn name_of_content(&self) -> &'static str {
-        match self.way {
+    fn content(&self) -> &Value {
+        &self.content
+    }
+
+    fn title(&self) -> String {
+        self.kind.title()
+    }
+
+    fn described_content(&self) -> String {
+        let name = match self.way {
             Way::Create => "body",
             Way::Replace => "body, beside the valid object's,",
             Way::Apply => "applied, beside type and name,",
             Way::Merge | Way::Strategic => "patch",
-        }
+        };
+        format!("{name} {}", self.content)
     }
 
-    /// The command that draws this case again, with the others of its kind.
-    pub(super) fn command(&self) -> String {
+    fn command(&self) -> String {
         format!("cargo xtask differential --random 1 --seed {} --kind {}", self.seed, self.kind.title())
     }
 }
@@ -202,7 +214,7 @@ fn status_of(kind: &Kind) -> Option<&Shape> {
 }
 
 /// The seed of one case: the same for the same words, and unlike that of all others.
-fn mixed(seed: u64, words: &str) -> u64 {
+pub(super) fn mixed(seed: u64, words: &str) -> u64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     words.bytes().fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -215,6 +227,7 @@ mod tests {
 
     use super::{Case, Way};
     use crate::differential::random::schema::{Field, Kind, Shape, Shapes};
+    use crate::differential::random::trial::Question as _;
     use crate::differential::random::valid::Valid;
 
     fn kind() -> Kind {

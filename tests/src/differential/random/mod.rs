@@ -6,6 +6,7 @@
 
 mod case;
 mod change;
+mod custom;
 mod pools;
 mod schema;
 mod smaller;
@@ -14,11 +15,12 @@ mod valid;
 mod values;
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use futures::{StreamExt as _, TryStreamExt as _};
 
 use self::case::{Case, Way};
-use self::trial::{Difference, Outcome};
+use self::trial::{Difference, Outcome, Question};
 use super::report::{self, Summary, Verdict};
 use super::suite::{Servers, SuiteError, readable};
 
@@ -35,7 +37,7 @@ pub struct Draw {
     pub rounds: u64,
     /// The seed of the first round; each later round has the next one.
     pub seed: u64,
-    /// Only this kind: `Pod`, or `v1/Pod`.
+    /// Only this kind: `Pod`, or `v1/Pod`, or `custom` for custom resources.
     pub kind: Option<String>,
 }
 
@@ -52,6 +54,28 @@ pub struct Drawn {
 
 /// Draws, asks both servers, and makes what differs smaller.
 pub async fn run(servers: &Servers, draw: &Draw) -> Result<Drawn, SuiteError> {
+    let rounds = draw.seed..draw.seed.saturating_add(draw.rounds);
+    let mut findings = Findings::default();
+    if draw.kind.as_ref().is_none_or(|name| name != custom::TITLE) {
+        built_in(servers, draw, rounds.clone(), &mut findings).await?;
+    }
+    if draw.kind.as_ref().is_none_or(|name| name == custom::TITLE) {
+        for seed in rounds {
+            custom::run(servers, seed, &mut findings).await?;
+        }
+    }
+    let Findings { summary, accepted, places } = findings;
+    let mut places: Vec<(String, usize)> = places.into_iter().collect();
+    places.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    Ok(Drawn { summary, accepted, places })
+}
+
+async fn built_in(
+    servers: &Servers,
+    draw: &Draw,
+    rounds: Range<u64>,
+    findings: &mut Findings,
+) -> Result<(), SuiteError> {
     let mut kinds = schema::read(&servers.stock).await?;
     if let Some(name) = &draw.kind {
         kinds.retain(|kind| kind.is_called(name));
@@ -64,45 +88,51 @@ pub async fn run(servers: &Servers, draw: &Draw) -> Result<Drawn, SuiteError> {
         let ways = move |(kind, valid)| Way::ALL.into_iter().filter_map(move |way| Case::draw(kind, valid, way, seed));
         kinds.iter().zip(valid.iter().map(Option::as_ref)).flat_map(ways)
     };
-    let cases = (draw.seed..draw.seed.saturating_add(draw.rounds)).flat_map(of_round);
-    let outcomes: Vec<(Case<'_>, Outcome)> = futures::stream::iter(cases)
-        .map(async |case| trial::judge(servers, &case).await.map(|outcome| (case, outcome)))
-        .buffered(CONCURRENCY)
-        .try_collect()
-        .await?;
-    verdicts(servers, outcomes).await
+    findings.add(servers, rounds.flat_map(of_round)).await
 }
 
-async fn verdicts(servers: &Servers, outcomes: Vec<(Case<'_>, Outcome)>) -> Result<Drawn, SuiteError> {
-    let accepted = outcomes.iter().filter(|(_, outcome)| outcome.accepted).count();
-    let mut summary = Summary::default();
-    let mut places: BTreeMap<String, usize> = BTreeMap::new();
-    for (case, outcome) in outcomes {
-        let mut verdict = Verdict::new(&case.sequence());
-        verdict.compared = 1;
-        verdict.again = case.command();
-        if let Some(difference) = outcome.difference {
-            let seen = places.entry(format!("{} {}", case.kind.title(), difference.place)).or_default();
-            *seen += 1;
-            if *seen <= SHOWN_OF_A_PLACE {
-                show(servers, &case, difference, &mut verdict).await?;
-            } else {
-                let text = format!("in {}, as one above", difference.place);
-                let Difference { request, .. } = difference;
-                verdict.differences.push(report::Difference { step: 1, request, text, reason: None });
+/// What came of the cases so far.
+#[derive(Debug, Default)]
+struct Findings {
+    summary: Summary,
+    accepted: usize,
+    places: BTreeMap<String, usize>,
+}
+
+impl Findings {
+    /// Asks both servers, and makes what differs smaller.
+    async fn add<Q: Question>(&mut self, servers: &Servers, cases: impl Iterator<Item = Q>) -> Result<(), SuiteError> {
+        let outcomes: Vec<(Q, Outcome)> = futures::stream::iter(cases)
+            .map(async |case| trial::judge(servers, &case).await.map(|outcome| (case, outcome)))
+            .buffered(CONCURRENCY)
+            .try_collect()
+            .await?;
+        for (case, outcome) in outcomes {
+            self.accepted += usize::from(outcome.accepted);
+            let mut verdict = Verdict::new(&case.sequence());
+            verdict.compared = 1;
+            verdict.again = case.command();
+            if let Some(difference) = outcome.difference {
+                let seen = self.places.entry(format!("{} {}", case.title(), difference.place)).or_default();
+                *seen += 1;
+                if *seen <= SHOWN_OF_A_PLACE {
+                    show(servers, &case, difference, &mut verdict).await?;
+                } else {
+                    let text = format!("in {}, as one above", difference.place);
+                    let Difference { request, .. } = difference;
+                    verdict.differences.push(report::Difference { step: 1, request, text, reason: None });
+                }
             }
+            self.summary.verdicts.push(verdict);
         }
-        summary.verdicts.push(verdict);
+        Ok(())
     }
-    let mut places: Vec<(String, usize)> = places.into_iter().collect();
-    places.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    Ok(Drawn { summary, accepted, places })
 }
 
 /// Shows the smallest content that still differs in the same place.
-async fn show(
+async fn show<Q: Question>(
     servers: &Servers,
-    case: &Case<'_>,
+    case: &Q,
     difference: Difference,
     verdict: &mut Verdict,
 ) -> Result<(), SuiteError> {
@@ -110,10 +140,11 @@ async fn show(
         let outcome = trial::judge(servers, &case.with(content.clone())).await?;
         Ok::<_, SuiteError>(outcome.difference.is_some_and(|smaller| smaller.place == difference.place))
     };
-    let content = smaller::make_smaller(case.content.clone(), stays).await?;
-    let smallest = trial::judge(servers, &case.with(content.clone())).await?.difference;
-    let Difference { request, stock, ours, place } = smallest.unwrap_or(difference);
-    let request = format!("{request}, in {place}\n  {} {content}", case.name_of_content());
+    let content = smaller::make_smaller(case.content().clone(), stays).await?;
+    let smallest = case.with(content);
+    let Difference { request, stock, ours, place } =
+        trial::judge(servers, &smallest).await?.difference.unwrap_or(difference);
+    let request = format!("{request}, in {place}\n  {}", smallest.described_content());
     verdict.add(1, &request, &readable(Some(&stock)), &readable(Some(&ours)), &[]);
     Ok(())
 }
