@@ -47,7 +47,7 @@ pub(crate) async fn run(arguments: &Differential) -> Result<(), TaskError> {
 /// The same with random objects.
 async fn run_random(servers: &Servers, draw: &Draw, only_numbers: bool) -> Result<(), TaskError> {
     let start = Instant::now();
-    let Drawn { summary, accepted, places } = random::run(servers, draw).await?;
+    let Drawn { summary, accepted, unanswered, places } = random::run(servers, draw).await?;
     if !only_numbers {
         print_differences(&summary);
     }
@@ -55,7 +55,7 @@ async fn run_random(servers: &Servers, draw: &Draw, only_numbers: bool) -> Resul
         println!("{count:>5}  {place}");
     }
     let seconds = start.elapsed().as_secs_f32();
-    println!("seed {}: {summary}; stock accepted {accepted}; {seconds:.1} s", draw.seed);
+    println!("seed {}: {summary}; stock accepted {accepted} and broke off {unanswered}; {seconds:.1} s", draw.seed);
     if summary.failed() == 0 {
         Ok(())
     } else {

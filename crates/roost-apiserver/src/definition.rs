@@ -31,6 +31,9 @@ pub(crate) static RULES: Rules = Rules {
     validate: |definition, errors| errors.extend(roost_schema::validate_definition(definition)),
     validate_update: |new, old, errors| errors.extend(roost_schema::validate_definition_update(new, old)),
     validate_status_update: |new, _, errors| errors.extend(roost_schema::validate_definition_status(new)),
+    warnings: |definition, warnings| warnings.extend(roost_schema::definition_warnings(definition, None)),
+    warns_on_update: |_, _| false,
+    update_warnings: |new, old, warnings| warnings.extend(roost_schema::definition_warnings(new, Some(old))),
     unconditional_update: false,
     ..Rules::NONE
 };

@@ -335,7 +335,7 @@ fn check_identity(resource: &Resource, patched: &Value) -> Result<(), String> {
 }
 
 /// What the places of a kind hold, for the check of an applied configuration.
-fn holds(node: AnyNode<'_>) -> apply::Holds {
+pub(crate) fn holds(node: AnyNode<'_>) -> apply::Holds {
     match node {
         AnyNode::BuiltIn(node) => roost_merge::built_in::holds(node),
         AnyNode::Custom(node) => match node.values() {

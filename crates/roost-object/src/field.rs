@@ -296,14 +296,25 @@ pub fn quote(text: &str) -> String {
             c if (c as u32) < 0x20 || c as u32 == 0x7f => {
                 let _ = write!(quoted, "\\x{:02x}", c as u32);
             }
-            c if c.is_control() || c == '\u{feff}' => {
-                let _ = write!(quoted, "\\u{:04x}", c as u32);
+            c if !c.is_ascii() && !is_printable(c) => {
+                let _ = if c as u32 > 0xffff {
+                    write!(quoted, "\\U{:08x}", c as u32)
+                } else {
+                    write!(quoted, "\\u{:04x}", c as u32)
+                };
             }
             c => quoted.push(c),
         }
     }
     quoted.push('"');
     quoted
+}
+
+/// Whether a character shows as itself: letters, marks, numbers, punctuation and symbols do; spaces other than the
+/// common one do not.
+fn is_printable(character: char) -> bool {
+    // Behind a letter, a mark is not escaped.
+    ['a', character].iter().collect::<String>().escape_debug().count() == 2
 }
 
 #[cfg(test)]

@@ -44,9 +44,10 @@ impl YamlError {
 pub fn read(bytes: &[u8]) -> Result<Document, YamlError> {
     // Most of what is sent as YAML is JSON, which reads faster and means the same.
     if bytes.trim_ascii_start().starts_with(b"{")
-        && let Ok(document) = json::read(bytes)
+        && let Ok(mut document) = json::read(bytes)
         && document.duplicates.is_empty()
     {
+        settle_numbers(&mut document.value);
         return Ok(document);
     }
     let text = std::str::from_utf8(bytes).map_err(|_| YamlError::new("invalid leading UTF-8 octet"))?;
@@ -62,6 +63,20 @@ pub fn read(bytes: &[u8]) -> Result<Document, YamlError> {
         duplicates.push(format!("yaml: unmarshal errors:\n  {}", builder.repeated.join("\n  ")));
     }
     Ok(Document { value, duplicates })
+}
+
+/// YAML goes through JSON text, in which a whole floating-point number has no fraction any more.
+fn settle_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(settled) = number.as_f64().and_then(float_value) {
+                *value = settled;
+            }
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(settle_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(settle_numbers),
+        _ => {}
+    }
 }
 
 struct Builder<'t> {

@@ -62,6 +62,8 @@ pub struct Rules {
     pub warns_on_update: fn(new: &Value, old: &Value) -> bool,
     /// Whether those are the warnings of the object as it was, because stock mixes the two up.
     pub warns_of_old: bool,
+    /// What should be known of a change alone.
+    pub update_warnings: fn(new: &Value, old: &Value, &mut Vec<String>),
     /// Fills in what only becomes known when a new object is stored: it is defaulted once more then.
     pub settle: fn(&mut Value),
     /// Whether PUT creates the object when it is not there.
@@ -155,6 +157,7 @@ impl Rules {
         warnings: |_, _| {},
         warns_on_update: |_, _| true,
         warns_of_old: false,
+        update_warnings: |_, _, _| {},
         settle: |_| {},
         create_on_update: false,
         unconditional_update: true,

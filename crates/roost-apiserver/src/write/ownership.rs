@@ -12,6 +12,11 @@ use crate::versions::ResourceVersions;
 
 /// Brings managedFields up to date after a write that is not an apply.
 pub(crate) fn track(target: &Target<'_>, live: Option<&Value>, new: &mut Value, manager: &str) {
+    let is_trackable = |object: &Value| apply::is_trackable(object, target.resource.node(), crate::patch::holds);
+    if target.resource.as_custom().is_some() && !(live.is_none_or(is_trackable) && is_trackable(new)) {
+        super::metadata_mut(new).remove("managedFields");
+        return;
+    }
     let now = clock::now_text();
     let filter = filter(target);
     let tracking = tracking(target, manager, &now, &filter);

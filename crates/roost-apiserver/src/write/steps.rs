@@ -238,8 +238,13 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
             let changed = metadata_checks::Changed { resource, rules, subresource, new, old };
             changed.validate(&own, &mut errors);
             refuse(resource, new, &errors)?;
-            if target.subresource.is_empty() && (rules.warns_on_update)(new, old) {
-                warn(target, rules, if rules.warns_of_old { old } else { new });
+            if target.subresource.is_empty() {
+                let mut warnings = Vec::new();
+                (rules.update_warnings)(new, old, &mut warnings);
+                target.call.warnings.extend(warnings);
+                if (rules.warns_on_update)(new, old) {
+                    warn(target, rules, if rules.warns_of_old { old } else { new });
+                }
             }
             Ok(())
         }

@@ -212,6 +212,12 @@ pub fn check<N: Node>(
     typed::validate_types(config, node, holds).map_err(|errors| not_typed(config, &errors))
 }
 
+/// Whether an object can be tracked: stock drops all managers of one in which a value is not of its type, even where the
+/// write cannot change that value.
+pub fn is_trackable<N: Node>(object: &Value, node: N, holds: impl Fn(N) -> Holds) -> bool {
+    typed::is_of_type(object, node, holds)
+}
+
 fn check_type(config: &Value, request: &Tracking<'_>) -> Result<(), ApplyError> {
     let text = |name: &str| config.get(name).and_then(Value::as_str).unwrap_or_default();
     if text("apiVersion") != request.api_version || (!request.kind.is_empty() && text("kind") != request.kind) {

@@ -18,7 +18,7 @@ pub(crate) use remove::remove;
 use roost_object::merge::{Node, Shape};
 use serde_json::Value;
 pub use validate::Holds;
-pub(crate) use validate::{validate, validate_types};
+pub(crate) use validate::{is_of_type, validate, validate_types};
 
 /// Whether `below` is a field that the schema of `node` spells out, and not an entry of a map.
 ///

@@ -38,14 +38,23 @@ pub(crate) fn validate<N: Node>(object: &Value, node: N) -> Result<(), TypeError
 
 /// [`validate`] with what is known about scalars.
 pub(crate) fn validate_types<N: Node>(object: &Value, node: N, holds: impl Fn(N) -> Holds) -> Result<(), TypeErrors> {
-    let mut walk = Walk { errors: TypeErrors::default(), holds };
+    let mut walk = Walk { errors: TypeErrors::default(), holds, repeats: false };
     walk.place(object, node, false, 0);
     walk.errors.none_or(())
+}
+
+/// Whether all values are of their types; elements that cannot be told apart do not matter.
+pub(crate) fn is_of_type<N: Node>(object: &Value, node: N, holds: impl Fn(N) -> Holds) -> bool {
+    let mut walk = Walk { errors: TypeErrors::default(), holds, repeats: true };
+    walk.place(object, node, false, 0);
+    walk.errors.len() == 0
 }
 
 struct Walk<F> {
     errors: TypeErrors,
     holds: F,
+    /// Whether elements may be there more than once.
+    repeats: bool,
 }
 
 impl<F> Walk<F> {
@@ -117,7 +126,7 @@ impl<F> Walk<F> {
                 Ok(step) => step,
                 Err(error) => return self.errors.push(format!("element {index}: {error}")),
             };
-            if seen.contains(&step) {
+            if !self.repeats && seen.contains(&step) {
                 self.errors.push(format!("duplicate entries for key {step}"));
             }
             let from = self.errors.len();

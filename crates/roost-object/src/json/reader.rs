@@ -252,7 +252,7 @@ impl<'a> Source<'a> for Reader<'a> {
             Kind::Number => {
                 let start = self.position;
                 let number = self.number()?;
-                number.to_value().ok_or_else(|| {
+                number.to_untyped().ok_or_else(|| {
                     SyntaxError::too_large(&String::from_utf8_lossy(&self.bytes[start..self.position]))
                 })?
             }

@@ -47,8 +47,17 @@ pub enum Number<'a> {
 }
 
 impl Number<'_> {
-    /// The number as a value of no particular type: whole numbers stay whole, all others are floating-point. None when it
-    /// is too large.
+    /// The number as it is read where no type is known: all that has a fraction or an exponent, be it zero, is
+    /// floating-point. None when it is too large.
+    pub fn to_untyped(&self) -> Option<Value> {
+        match self {
+            Number::Integer(number) => Some(Value::from(*number)),
+            Number::Other(text) => text.parse().ok().filter(|number: &f64| number.is_finite()).map(Value::from),
+        }
+    }
+
+    /// The number as a value of a typed field: whole numbers stay whole, all others are floating-point. None when it is
+    /// too large.
     pub fn to_value(&self) -> Option<Value> {
         match self {
             Number::Integer(number) => Some(Value::from(*number)),

@@ -26,7 +26,7 @@ pub(crate) struct Machine<'p, 'a> {
 #[derive(Clone, Copy)]
 enum Variables<'p, 'a> {
     /// They are all there, in the order in which they were declared.
-    Known(&'p [Option<Value<'a>>]),
+    Known(&'p [Option<Outcome<'a>>]),
     /// They are found when they are used.
     Asked(&'p dyn Context<'a>),
 }
@@ -46,7 +46,7 @@ enum Stepped<'a> {
 }
 
 /// Runs a plan. Variables that are not there fail when they are used.
-pub(crate) fn run<'a>(plan: &Plan, variables: &[Option<Value<'a>>], meter: &Meter) -> Outcome<'a> {
+pub(crate) fn run<'a>(plan: &Plan, variables: &[Option<Outcome<'a>>], meter: &Meter) -> Outcome<'a> {
     Machine { variables: Variables::Known(variables), locals: Vec::new(), meter }.eval(plan)
 }
 
@@ -420,7 +420,7 @@ impl<'p, 'a> Machine<'p, 'a> {
         match base {
             Base::Variable(index, name) => {
                 let found = match self.variables {
-                    Variables::Known(values) => values.get(*index).cloned().flatten().map(Ok),
+                    Variables::Known(values) => values.get(*index).cloned().flatten(),
                     Variables::Asked(context) => context.variable(name),
                 };
                 found.unwrap_or_else(|| Err(EvalError::Failed(format!("no such attribute(s): {name}"))))

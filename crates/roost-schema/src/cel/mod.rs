@@ -159,7 +159,7 @@ impl Compiled<'_> {
 impl Program {
     /// Evaluates the expression. The activation gives each variable's value by name; one that has none fails if used.
     pub fn evaluate<'a>(&self, activation: &dyn Fn(&str) -> Option<Value<'a>>, limit: u64) -> Evaluation<'a> {
-        let values: Vec<Option<Value<'a>>> = self.variables.iter().map(|name| activation(name)).collect();
+        let values: Vec<_> = self.variables.iter().map(|name| activation(name).map(Ok)).collect();
         self.run(&values, limit)
     }
 
@@ -170,8 +170,9 @@ impl Program {
         Evaluation { outcome, cost: meter.cost() }
     }
 
-    /// Evaluates with the variables' values in the order in which they were declared.
-    pub(crate) fn run<'a>(&self, values: &[Option<Value<'a>>], limit: u64) -> Evaluation<'a> {
+    /// Evaluates with the variables' values in the order in which they were declared. One that could not be made of its
+    /// data fails with its reason if used.
+    pub(crate) fn run<'a>(&self, values: &[Option<Result<Value<'a>, EvalError>>], limit: u64) -> Evaluation<'a> {
         let meter = Meter::new(limit);
         let outcome = eval::run(&self.plan, values, &meter);
         Evaluation { outcome, cost: meter.cost() }

@@ -22,7 +22,7 @@ fn rules_have_the_results_and_costs_of_stock() {
         assert_eq!(found.rule.as_deref(), case["error"].as_str(), "{text}");
         if let Ok(Some(program)) = &compiled.program {
             assert_eq!(Some(found.max_cost), case["maxCost"].as_u64(), "{text}");
-            let run = program.run(&[view.value(&world["object"]).ok(), None], 1_000_000);
+            let run = program.run(&[Some(view.value(&world["object"])), None], 1_000_000);
             match run.outcome {
                 Ok(Evaluated::Bool(value)) => {
                     assert_eq!(Some(value.to_string().as_str()), case["value"].as_str(), "{text}");

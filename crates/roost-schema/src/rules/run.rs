@@ -174,13 +174,13 @@ impl Runner {
             }
             let before = match (compiled.uses_old_self, old) {
                 (false, _) => None,
-                (true, None) => optional.then_some(CelValue::Optional(None)),
-                (true, Some(old)) => view
-                    .value(old)
-                    .ok()
-                    .map(|value| if optional { CelValue::Optional(Some(value.into())) } else { value }),
+                (true, None) => optional.then_some(Ok(CelValue::Optional(None))),
+                (true, Some(old)) => {
+                    let value = view.value(old);
+                    Some(if optional { value.map(|value| CelValue::Optional(Some(value.into()))) } else { value })
+                }
             };
-            let variables = [this.clone().ok(), before];
+            let variables = [Some(this.clone()), before];
             let evaluation = program.run(&variables, PER_CALL_LIMIT);
             if evaluation.cost > self.budget {
                 self.outcome.errors.push(invalid(path, schema, OUT_OF_BUDGET.to_owned()));
@@ -220,7 +220,7 @@ impl Runner {
     }
 
     /// Reports a rule that does not hold: with the message that its expression makes, its own, or the rule itself.
-    fn fail(&mut self, failed: &Failed<'_>, variables: &[Option<CelValue<'_>>]) -> Result<(), Stop> {
+    fn fail(&mut self, failed: &Failed<'_>, variables: &[Option<Result<CelValue<'_>, EvalError>>]) -> Result<(), Stop> {
         let mut detail = None;
         if let Some(program) = &failed.compiled.message {
             match self.message(program, &failed.rule.message_expression, variables) {
@@ -258,7 +258,7 @@ impl Runner {
         &mut self,
         program: &Program,
         source: &str,
-        variables: &[Option<CelValue<'_>>],
+        variables: &[Option<Result<CelValue<'_>, EvalError>>],
     ) -> Result<Option<String>, String> {
         let evaluation = program.run(variables, PER_CALL_LIMIT);
         if evaluation.cost > self.budget {

@@ -18,6 +18,8 @@ static POINTER: LazyLock<Regex> = LazyLock::new(|| pattern(r"0x[0-9a-f]{6,}"));
 static TOO_OLD: LazyLock<Regex> =
     LazyLock::new(|| pattern(r"(?i)(too (?:old|large|high) resource version: )\d+((?: \(|, current: )\d+\)?)?"));
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern(r"X509SHA256=[0-9a-f]{64}"));
+/// The type of a rule's object is named after the nanosecond of its making.
+static SELF_TYPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bselfType\d+\b"));
 static VERSION: LazyLock<Regex> =
     LazyLock::new(|| pattern(r#"(?i)(resource ?version(?: in (?:the precondition|record))?[\\": (]*)(\d+)"#));
 
@@ -41,6 +43,7 @@ impl Normalizer {
         let text = VOLUME.replace_all(&text, "kube-api-access-<random>");
         let text = CREDENTIAL.replace_all(&text, "X509SHA256=<hash>");
         let text = POINTER.replace_all(&text, "<pointer>");
+        let text = SELF_TYPE.replace_all(&text, "selfType");
         let text = TOO_OLD.replace_all(&text, "${1}<version>");
         let mut text = VERSION
             .replace_all(&text, |found: &Captures| {

@@ -48,6 +48,8 @@ pub struct Drawn {
     pub summary: Summary,
     /// How many of them stock accepted.
     pub accepted: usize,
+    /// How many it broke off, because it panicked: there is nothing to compare with.
+    pub unanswered: usize,
     /// How many differ in each place of a kind, the most frequent first.
     pub places: Vec<(String, usize)>,
 }
@@ -64,10 +66,10 @@ pub async fn run(servers: &Servers, draw: &Draw) -> Result<Drawn, SuiteError> {
             custom::run(servers, seed, &mut findings).await?;
         }
     }
-    let Findings { summary, accepted, places } = findings;
+    let Findings { summary, accepted, unanswered, places } = findings;
     let mut places: Vec<(String, usize)> = places.into_iter().collect();
     places.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    Ok(Drawn { summary, accepted, places })
+    Ok(Drawn { summary, accepted, unanswered, places })
 }
 
 async fn built_in(
@@ -96,6 +98,7 @@ async fn built_in(
 struct Findings {
     summary: Summary,
     accepted: usize,
+    unanswered: usize,
     places: BTreeMap<String, usize>,
 }
 
@@ -109,6 +112,10 @@ impl Findings {
             .await?;
         for (case, outcome) in outcomes {
             self.accepted += usize::from(outcome.accepted);
+            self.unanswered += usize::from(!outcome.is_answered);
+            if !outcome.is_answered {
+                continue;
+            }
             let mut verdict = Verdict::new(&case.sequence());
             verdict.compared = 1;
             verdict.again = case.command();

@@ -31,6 +31,8 @@ pub(super) struct Case {
     pub(super) until: Option<Until>,
     /// What alone is compared.
     pub(super) only: Vec<String>,
+    /// What is not compared.
+    pub(super) ignore: Vec<String>,
     /// The body; null for none.
     pub(super) content: Value,
     /// The schema of the object that is written, for reports.
@@ -46,6 +48,7 @@ impl Question for Case {
             accept: self.accept.clone(),
             until: self.until.clone(),
             only: self.only.clone(),
+            ignore: self.ignore.clone(),
             ..Step::default()
         };
         let look = self.look.as_ref().map(|path| Step {

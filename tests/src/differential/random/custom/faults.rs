@@ -22,6 +22,9 @@ fn change_schema(random: &mut Random, definition: &mut Value) {
     if let Some(schema) = definition.pointer(root) {
         collect(schema, root.to_owned(), &mut places);
     }
+    if places.is_empty() {
+        return;
+    }
     let place = random.pick(&places).clone();
     let Some(Value::Object(schema)) = definition.pointer_mut(&place) else { return };
     if random.chance(20) && !schema.is_empty() {
@@ -39,7 +42,7 @@ fn change_schema(random: &mut Random, definition: &mut Value) {
 }
 
 /// The places of all schemas below one, itself among them.
-fn collect(schema: &Value, place: String, places: &mut Vec<String>) {
+pub(super) fn collect(schema: &Value, place: String, places: &mut Vec<String>) {
     for (name, inner) in schema["properties"].as_object().into_iter().flatten() {
         collect(inner, format!("{place}/properties/{name}"), places);
     }

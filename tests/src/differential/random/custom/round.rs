@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::alteration::{altered, operations};
 use super::case::{Case, VERSION};
-use super::definition::{DEFINITIONS, Definition};
+use super::definition::{DEFINITIONS, Definition, PROBE};
 use super::drawer::Drawer;
 use super::faults;
 use crate::differential::random::case::mixed;
@@ -29,7 +29,6 @@ const CHANGES: &[u64] = &[1, 1, 2, 3];
 /// An object of the definition that both servers have, as stock shows it in a version.
 #[derive(Debug)]
 pub(super) struct Base {
-    pub(super) version: String,
     pub(super) path: String,
     pub(super) object: Value,
     pub(super) schema: Arc<Value>,
@@ -89,6 +88,7 @@ impl Round {
         let mut root = schema.clone();
         if let Some(fields) = root["properties"].as_object_mut() {
             fields.remove("metadata");
+            fields.remove(PROBE);
         }
         let mut object = drawer.value(&root);
         if !object.is_object() {
@@ -237,15 +237,37 @@ impl Round {
             for selector in self.selectors(definition, &version, bases) {
                 cases.push(read("selected", format!("GET {collection}?fieldSelector={selector}")));
             }
-            let document = format!("GET /openapi/v3/apis/{}/{version}", definition.group);
-            let until =
-                Until { text: Some("The second state.".to_owned()), status: None, at: None, is: None, without: None };
-            cases.push(Case { until: Some(until), ..read("documented", document) });
+            cases.push(self.documented(definition, &version, schema));
         }
         for base in bases {
             cases.push(self.case("read", format!("GET {}", base.path), Value::Null));
         }
         cases
+    }
+
+    /// The OpenAPI document of a version, in which the words for what every object has are our own.
+    fn documented(self, definition: &Definition, version: &str, schema: &Value) -> Case {
+        let reversed: Vec<&str> = definition.group.split('.').rev().collect();
+        let document = format!("/body/components/schemas/{}.{version}.Thing", reversed.join("."));
+        let mut places = Vec::new();
+        faults::collect(schema, String::new(), &mut places);
+        let has_metadata = |place: &&String| {
+            place.is_empty()
+                || schema.pointer(place).is_some_and(|schema| schema["x-kubernetes-embedded-resource"] == true)
+        };
+        let ignore = places.iter().filter(has_metadata).flat_map(|place| {
+            let document = document.replace('/', "~1");
+            let words = ["apiVersion", "kind", "metadata"];
+            words.map(|name| format!("/{document}{place}/properties/{name}/description"))
+        });
+        let until =
+            Until { text: Some("The second state.".to_owned()), status: None, at: None, is: None, without: None };
+        Case {
+            ignore: ignore.collect(),
+            only: vec!["/status".to_owned(), document],
+            until: Some(until),
+            ..self.case("documented", format!("GET /openapi/v3/apis/{}/{version}", definition.group), Value::Null)
+        }
     }
 
     fn selectors(self, definition: &Definition, version: &str, bases: &[Base]) -> Vec<String> {
@@ -264,7 +286,8 @@ impl Round {
                 .chain([String::new(), "a".to_owned()])
                 .collect();
             let sign = *random.pick(&["=", "=", "!=", "=="]);
-            selectors.push(format!("{}{sign}{}", &field[1..], encoded(random.pick(&values))));
+            let value = random.pick(&values);
+            selectors.push(format!("{}{sign}{}", &field[1..], encoded(value)));
         }
         selectors
     }

@@ -270,7 +270,8 @@ fn fitting(random: &mut Random, schema: &Value) -> String {
             if fields.is_empty() {
                 return "self == oldSelf".to_owned();
             }
-            text.replace("FIELD", random.pick(&fields)).replace("OTHER", random.pick(&fields))
+            let (field, other) = (random.pick(&fields), random.pick(&fields));
+            text.replace("FIELD", field).replace("OTHER", other)
         }
         _ => "true".to_owned(),
     }
