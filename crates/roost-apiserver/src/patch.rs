@@ -214,17 +214,33 @@ impl Patch {
             }
             Origin::Custom(custom) => {
                 let mut merged = merged;
-                if let Some(schema) = &custom.version().schema {
-                    schema.prune(&mut merged);
+                // Where nothing is applied the live object stays as it is, without what this version would add or drop.
+                if !is_same_but_managers(live, &merged) {
+                    if let Some(schema) = &custom.version().schema {
+                        schema.prune(&mut merged);
+                    }
+                    apply_defaults(resource, &mut merged);
                 }
                 merged
             }
         };
-        apply_defaults(resource, &mut object);
+        if resource.as_custom().is_none() {
+            apply_defaults(resource, &mut object);
+        }
         match_namespace(target, &mut object)?;
         check_name(target, &object)?;
         Ok(object)
     }
+}
+
+/// Whether two states of an object differ in nothing but who manages their fields.
+fn is_same_but_managers(left: &Value, right: &Value) -> bool {
+    let without = |object: &Value| {
+        let mut object = object.clone();
+        crate::write::metadata_mut(&mut object).remove("managedFields");
+        object
+    };
+    without(left) == without(right)
 }
 
 /// What an apply leads to cannot be read as its kind. It is named as the applied object names itself.

@@ -396,6 +396,14 @@ impl Node for AnyNode<'_> {
         }
     }
 
+    fn declares(self, name: &str) -> bool {
+        match self {
+            AnyNode::BuiltIn(node) => node.declares(name),
+            AnyNode::Custom(node) => node.declares(name),
+            AnyNode::Untyped => false,
+        }
+    }
+
     fn element(self) -> Option<Self> {
         match self {
             AnyNode::BuiltIn(node) => node.element().map(AnyNode::BuiltIn),

@@ -60,6 +60,7 @@ fn refuse_custom(resource: &Resource, call: &Call) -> Option<Result<Response<Bod
         return Some(Ok(unknown_path(call)));
     }
     if !info.subresource.is_empty() && !resource.has_subresource(&info.subresource) {
+        warn_of_deprecation(call, resource);
         return Some(Err(Status::not_found(&resource.group_resource(), &info.name)));
     }
     let served = match info.subresource.as_str() {

@@ -26,6 +26,16 @@ pub trait Node: Copy {
     /// The schema of a named field or map entry; none when the schema does not know it.
     fn field(self, name: &str) -> Option<Self>;
 
+    /// Whether a name is a field that the schema spells out, and not an entry of a map.
+    ///
+    /// A node that takes any name takes it as an entry. One that also has fields of its own takes unknown names untyped.
+    fn declares(self, name: &str) -> bool {
+        let is_typed = || self.field(name).is_some_and(|below| below.shape() != Shape::Untyped);
+        self.shape() != Shape::Untyped
+            && self.field(name).is_some()
+            && self.field("\0").is_none_or(|entry| entry.shape() == Shape::Untyped && is_typed())
+    }
+
     /// The schema of a list's elements.
     fn element(self) -> Option<Self>;
 

@@ -5,7 +5,6 @@ use std::cmp::Ordering;
 use roost_object::merge::Node;
 
 use super::element::{Element, ElementKind};
-use crate::typed::declares;
 
 /// A set of field paths, as a trie sorted by step.
 ///
@@ -258,8 +257,10 @@ impl FieldSet {
                 ElementKind::Key => node.element(),
                 ElementKind::Value | ElementKind::Index => None,
             });
-            let declared = match (node, below, step.element.kind()) {
-                (Some(node), Some(below), ElementKind::Field) => !step.children.is_empty() && declares(node, below),
+            let declared = match (node, step.element.kind()) {
+                (Some(node), ElementKind::Field) => {
+                    !step.children.is_empty() && node.declares(step.element.name().unwrap_or_default())
+                }
                 _ => false,
             };
             Step {

@@ -4,7 +4,7 @@ use roost_object::merge::Node;
 use serde_json::Value;
 
 use super::elements::Identity;
-use super::{Form, declares, entry, form};
+use super::{Form, entry, form};
 use crate::MAX_DEPTH;
 use crate::managed::{Element, FieldSet, Step};
 
@@ -26,7 +26,7 @@ fn place<N: Node>(value: &Value, node: Option<N>, depth: usize) -> (bool, FieldS
                 let inside = entry(node, name);
                 let (is_leaf, children) = place(item, inside, depth + 1);
                 let is_void = item.is_null() || item.as_object().is_some_and(serde_json::Map::is_empty);
-                let is_entry = || !node.zip(inside).is_some_and(|(node, inside)| declares(node, inside));
+                let is_entry = || !node.is_some_and(|node| node.declares(name));
                 let member = is_leaf || is_void || is_entry();
                 below.place(Element::field(name), member, children);
             }

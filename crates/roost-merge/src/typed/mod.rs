@@ -20,14 +20,6 @@ use serde_json::Value;
 pub use validate::Holds;
 pub(crate) use validate::{is_of_type, validate, validate_types};
 
-/// Whether `below` is a field that the schema of `node` spells out, and not an entry of a map.
-///
-/// A node that takes any name takes it as an entry. One that also has fields of its own takes unknown names untyped.
-pub(crate) fn declares<N: Node>(node: N, below: N) -> bool {
-    node.shape() != Shape::Untyped
-        && node.field("\0").is_none_or(|entry| entry.shape() == Shape::Untyped && below.shape() != Shape::Untyped)
-}
-
 /// How a place is handled once the schema and the value there are both known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {

@@ -116,10 +116,15 @@ impl Node for SchemaRef<'_> {
         }
     }
 
+    fn declares(self, name: &str) -> bool {
+        let is_of_every_resource = matches!(name, "metadata" | "apiVersion" | "kind");
+        (self.0.root || self.0.embedded) && is_of_every_resource || self.0.property(name).is_some()
+    }
+
     fn element(self) -> Option<Self> {
         match self.0.items.as_deref() {
             Some(items) => Some(SchemaRef(items)),
-            None if self.0.preserve_unknown => Some(SchemaRef(&UNTYPED)),
+            None if self.0.preserve_unknown && self.0.kind != Type::Object => Some(SchemaRef(&UNTYPED)),
             None => None,
         }
     }

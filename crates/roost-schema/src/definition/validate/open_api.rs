@@ -111,7 +111,10 @@ fn validate_root(schema: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
         return;
     }
     let stray = schema.json().iter().any(|(name, value)| {
-        let pointer = matches!(name.as_str(), "additionalProperties" | "additionalItems" | "not" | "default");
+        // An empty list or map is there all the same.
+        let pointer = matches!(name.as_str(), "additionalProperties" | "additionalItems" | "not" | "default")
+            || value.is_array()
+            || value.is_object();
         let given = if pointer { !value.is_null() } else { !super::props::is_empty(value) };
         given && !ROOT_FIELDS.iter().any(|(allowed, _)| allowed == name)
     });
