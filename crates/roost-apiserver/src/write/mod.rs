@@ -81,13 +81,13 @@ pub(crate) fn key(resource: &Resource, namespace: &str, name: &str) -> Arc<str> 
     if resource.namespaced { format!("{namespace}/{name}").into() } else { name.into() }
 }
 
-/// Packs an object, in the version that writes work with, for the store. Where a webhook converts, it also returns the
+/// Packs an object, in the version that writes work with, for the store. Where versions differ, it also returns the
 /// object as it comes back from the store, which is what callers see.
 async fn pack_live(target: &Target<'_>, object: &Value) -> Result<(bytes::Bytes, Option<Value>), Status> {
     let cluster = &target.call.cluster;
-    if let Some(stored) = pruned_for_storage(target.resource, object) {
+    if let Some(stored) = in_storage_version(target.resource, object) {
         let bytes = pack(target, &stored)?;
-        return Ok((bytes, Some(stored)));
+        return Ok((bytes, Some(back_in_served_version(target.resource, stored))));
     }
     let stored = conversion::to_storage(cluster, target.resource, object).await?;
     let bytes = pack(target, &stored)?;
@@ -100,26 +100,35 @@ async fn pack_live(target: &Target<'_>, object: &Value) -> Result<(bytes::Bytes,
     }
 }
 
-/// A custom resource without the fields that its storage version does not know, where there are such.
-fn pruned_for_storage(resource: &Resource, object: &Value) -> Option<Value> {
+/// A custom resource that is written in another version than it is stored in, with the fields and defaults of the latter.
+fn in_storage_version(resource: &Resource, object: &Value) -> Option<Value> {
     let custom = resource.as_custom()?;
     if resource.webhook().is_some() || resource.version == custom.definition.storage_version {
         return None;
     }
     let schema = custom.definition.version_named(&custom.definition.storage_version)?.schema.as_ref()?;
-    let mut pruned = object.clone();
-    let lost = schema.prune(&mut pruned);
-    if lost.is_empty() {
-        return None;
-    }
-    schema.apply_defaults(&mut pruned);
-    Some(pruned)
+    let mut stored = object.clone();
+    schema.prune(&mut stored);
+    schema.apply_defaults(&mut stored);
+    Some(stored)
 }
 
-/// The object as it would come back from the store, where a webhook converts.
+/// What callers see of it: only what their version knows.
+fn back_in_served_version(resource: &Resource, stored: Value) -> Value {
+    let mut served = stored;
+    if let Some(schema) = resource.as_custom().and_then(|custom| custom.version().schema.as_ref()) {
+        schema.prune(&mut served);
+    }
+    served
+}
+
+/// The object as it would come back from the store, where versions differ.
 async fn returned_live(target: &Target<'_>, object: &Value) -> Result<Option<Value>, Status> {
     match target.resource.webhook() {
-        None => Ok(pruned_for_storage(target.resource, object)),
+        None => {
+            let stored = in_storage_version(target.resource, object);
+            Ok(stored.map(|stored| back_in_served_version(target.resource, stored)))
+        }
         Some(_) => pack_live(target, object).await.map(|(_, returned)| returned),
     }
 }

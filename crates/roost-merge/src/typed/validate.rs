@@ -67,6 +67,8 @@ impl<F> Walk<F> {
             return;
         }
         match node.shape() {
+            // Whatever a map holds, it is a map.
+            Shape::Untyped if (self.holds)(node) == Holds::Map && !value.is_object() => self.expected("map", value),
             Shape::Untyped => {}
             Shape::Map => self.fields(value, node, open, depth),
             Shape::ListMap | Shape::Set => self.items(value, node, open, depth),

@@ -63,7 +63,8 @@ impl Column {
     pub fn cell(&self, object: &Value, now: Instant) -> Value {
         let Some(value) = self.json_path.first(object) else { return Value::Null };
         match (self.kind.as_str(), &value) {
-            ("string", Value::String(_)) | ("number", Value::Number(_)) | ("boolean", Value::Bool(_)) => value,
+            ("string", Value::String(_)) | ("boolean", Value::Bool(_)) => value,
+            ("number", Value::Number(number)) => Value::from(number.as_f64()),
             ("string", Value::Null) => Value::from("<no value>"),
             ("string", Value::Number(number)) if !number.is_i64() => {
                 Value::from(wording::float(number.as_f64().unwrap_or_default()))
@@ -120,6 +121,7 @@ mod tests {
             ("integer", ".spec.n", json!(3)),
             ("integer", ".spec.f", json!(1)),
             ("number", ".spec.f", json!(1.5)),
+            ("number", ".spec.n", json!(3.0)),
             ("number", ".spec.s", json!(null)),
             ("boolean", ".spec.b", json!(true)),
             ("string", ".spec.n", json!("3")),

@@ -121,13 +121,12 @@ impl<'a> Findings<'a> {
 
     fn too_many(&mut self, name: &str, actual: usize, limit: i64, things: &str) {
         let message = format!("{name} in body should have at most {limit} {things}");
-        let unit = if limit == 1 { "item" } else { "items" };
-        let error = Error {
-            kind: Kind::TooMany,
-            field: self.field(name),
-            value: Some(actual.into()),
-            detail: format!("must have at most {limit} {unit}"),
+        let detail = match limit {
+            _ if limit < 0 => "has too many items".to_owned(),
+            1 => "must have at most 1 item".to_owned(),
+            _ => format!("must have at most {limit} items"),
         };
+        let error = Error { kind: Kind::TooMany, field: self.field(name), value: Some(actual.into()), detail };
         self.push(message, error);
     }
 }

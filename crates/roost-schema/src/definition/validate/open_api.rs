@@ -111,10 +111,7 @@ fn validate_root(schema: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
         return;
     }
     let stray = schema.json().iter().any(|(name, value)| {
-        // An empty list or map is there all the same.
-        let pointer = matches!(name.as_str(), "additionalProperties" | "additionalItems" | "not" | "default")
-            || value.is_array()
-            || value.is_object();
+        let pointer = matches!(name.as_str(), "additionalProperties" | "additionalItems" | "not" | "default");
         let given = if pointer { !value.is_null() } else { !super::props::is_empty(value) };
         given && !ROOT_FIELDS.iter().any(|(allowed, _)| allowed == name)
     });
