@@ -215,11 +215,11 @@ impl Patch {
             Origin::Custom(custom) => {
                 let mut merged = merged;
                 // Where nothing is applied the live object stays as it is, without what this version would add or drop.
-                if !is_same_but_managers(live, &merged) {
-                    if let Some(schema) = &custom.version().schema {
-                        schema.prune(&mut merged);
-                    }
-                    apply_defaults(resource, &mut merged);
+                if let Some(schema) = &custom.version().schema
+                    && !is_same_but_managers(live, &merged)
+                {
+                    schema.prune(&mut merged);
+                    schema.fill_defaults(&mut merged);
                 }
                 merged
             }

@@ -322,6 +322,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn only_what_shows_stands_for_itself() {
+        let quoted = |text: &str| quote(text).trim_matches('"').to_owned();
+        assert_eq!(quoted("a\u{a0}b\u{ad}"), "a\\u00a0b\\u00ad");
+        assert_eq!(quoted("\u{e000}\u{f0000}"), "\\ue000\\U000f0000");
+        assert_eq!(quoted("\u{e9} a\u{301} \u{1f600}"), "\u{e9} a\u{301} \u{1f600}");
+    }
+
+    #[test]
     fn paths_print_as_go_prints_them() {
         let spec = Path::new("spec");
         let containers = spec.child("containers");

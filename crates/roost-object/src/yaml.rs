@@ -283,6 +283,13 @@ mod tests {
     }
 
     #[test]
+    fn whole_floats_are_whole_numbers_in_yaml_alone() {
+        let text = "{\"a\": 1.0, \"b\": [1e3, 1.5]}";
+        assert_eq!(value(text), json!({"a": 1, "b": [1000, 1.5]}));
+        assert_eq!(json::read(text.as_bytes()).unwrap().value, json!({"a": 1.0, "b": [1000.0, 1.5]}));
+    }
+
+    #[test]
     fn scalars_mean_what_yaml_1_1_says() {
         assert_eq!(
             value(

@@ -8,6 +8,11 @@ impl Structural {
     /// Drops the nulls that the schema does not allow, then fills in defaults.
     pub fn apply_defaults(&self, object: &mut Value) {
         prune_nulls(object, Some(self));
+        self.fill_defaults(object);
+    }
+
+    /// Fills in defaults alone: what is applied keeps its nulls.
+    pub fn fill_defaults(&self, object: &mut Value) {
         default(object, self);
     }
 

@@ -163,6 +163,8 @@ mod tests {
                         "port": {"type": "integer"}, "protocol": {"type": "string", "default": "TCP"}}}},
                 "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
                 "atom": {"type": "object", "x-kubernetes-map-type": "atomic"},
+                "open": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {
+                    "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}},
             }},
         }}))
         .unwrap();
@@ -176,6 +178,10 @@ mod tests {
         assert_eq!(spec.field("any").unwrap().field("x").unwrap().shape(), Shape::Untyped);
         assert_eq!(spec.field("atom").unwrap().shape(), Shape::Atomic);
         assert!(spec.field("nope").is_none());
+        let open = spec.field("open").unwrap();
+        assert!(open.declares("free") && !open.declares("nope"), "unknown fields are entries, known ones are not");
+        assert!(open.element().is_none(), "a map has no elements");
+        assert!(root.declares("metadata") && !spec.declares("metadata"));
         let metadata = root.field("metadata").unwrap();
         assert_eq!(metadata.field("finalizers").unwrap().shape(), Shape::Set);
         assert_eq!(metadata.field("labels").unwrap().field("a").unwrap().shape(), Shape::Atomic);

@@ -47,9 +47,18 @@ impl Structural {
 
     /// Checks values only. `prefix` is the path of this schema's place; messages name fields below it.
     pub(crate) fn validate_values(&self, new: &Value, old: Option<&Value>, prefix: &str) -> Errors {
-        let mut findings = Findings { prefix, errors: Vec::new(), matches: 0 };
+        let mut findings = Findings { prefix, is_default: false, errors: Vec::new(), matches: 0 };
         let correlated = old.map(|old| Correlated { new, old, schema: self });
         check_ratcheting(self, new, &Place::Root, correlated, &mut findings);
+        findings.errors.into_iter().map(|(_, error)| error).collect()
+    }
+}
+
+impl Structural {
+    /// Checks a default value. Stock does so by a schema that does not say of which types an int-or-string is.
+    pub(crate) fn validate_default(&self, value: &Value, prefix: &str) -> Errors {
+        let mut findings = Findings { prefix, is_default: true, errors: Vec::new(), matches: 0 };
+        check(self, value, &Place::Root, None, &mut findings);
         findings.errors.into_iter().map(|(_, error)| error).collect()
     }
 }
@@ -57,13 +66,14 @@ impl Structural {
 /// What validation has found so far, and how many checks passed, by which the best of failed alternatives is chosen.
 pub(crate) struct Findings<'a> {
     prefix: &'a str,
+    is_default: bool,
     errors: Vec<(String, Error)>,
     matches: u32,
 }
 
 impl<'a> Findings<'a> {
     fn apart(&self) -> Findings<'a> {
-        Findings { prefix: self.prefix, errors: Vec::new(), matches: 0 }
+        Findings { prefix: self.prefix, is_default: self.is_default, errors: Vec::new(), matches: 0 }
     }
 
     fn merge(&mut self, other: Findings<'_>) {
@@ -155,7 +165,7 @@ pub(crate) fn check(
 ) {
     let checks = schema.checks.as_deref();
     let format = checks.and_then(|checks| checks.format);
-    let typed = schema.kind != Type::Any || schema.int_or_string;
+    let typed = schema.kind != Type::Any || schema.int_or_string && !findings.is_default;
     if value.is_null() {
         if typed && !schema.nullable {
             findings.type_invalid(&place.to_string(), type_names(schema), "null");

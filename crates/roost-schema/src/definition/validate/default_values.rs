@@ -117,7 +117,7 @@ impl Walker {
                 return Ok(());
             }
         }
-        let mut found = schema.validate_values(value, None, &path.to_string());
+        let mut found = schema.validate_default(value, &path.to_string());
         if !found.is_empty() {
             self.errors.append(&mut found);
             return Ok(());

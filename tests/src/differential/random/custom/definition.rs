@@ -156,7 +156,7 @@ fn shown(schemas: &mut Schemas, version: &mut Value) {
         }
         let path = match schema["type"].as_str() {
             Some("array") => *random.pick(&["", "[0]", "[*]", "[*].key", "[?(@.key==\"a\")].second"]),
-            Some("object") => *random.pick(&["", ".a", ".*", "['a']"]),
+            Some("object") => *random.pick(&["", ".a", "['a']"]),
             _ => "",
         };
         let types = ["string", "string", "integer", "number", "boolean", "date"];

@@ -251,3 +251,31 @@ pub(super) fn of<'a>(known: &'a [Texts], name: &Value) -> Option<&'a Texts> {
 fn length(schema: &Value, name: &str, default: usize) -> usize {
     schema[name].as_u64().and_then(|length| usize::try_from(length).ok()).unwrap_or(default)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{Drawer, text};
+    use crate::random::Random;
+
+    #[test]
+    fn right_values_are_of_their_type() {
+        let schema = json!({"type": "object", "required": ["list"], "properties": {
+            "list": {"type": "array", "minItems": 1, "maxItems": 3, "items": {"type": "integer", "minimum": 2, "maximum": 5}},
+            "text": {"type": "string", "pattern": "^[a-z]+$"},
+        }});
+        for seed in 0..50 {
+            let value = Drawer { random: Random::new(seed), wrong: 0 }.value(&schema);
+            let list = value["list"].as_array().expect("a required list is there");
+            assert!((1..=3).contains(&list.len()));
+            assert!(list.iter().all(|item| (2..=5).contains(&item.as_i64().unwrap_or_default())));
+            assert!(value.get("text").is_none_or(|text| text == "abc" || text == "z"));
+        }
+    }
+
+    #[test]
+    fn fields_can_be_sent_twice() {
+        assert_eq!(text(&json!({"a": 1, "a#twice": 2})), r#"{"a":1,"a":2}"#);
+    }
+}

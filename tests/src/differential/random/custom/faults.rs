@@ -243,3 +243,31 @@ fn change_spec(random: &mut Random, definition: &mut Value) {
         fields.insert(name.to_owned(), value);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::change;
+    use crate::differential::random::custom::definition::Definition;
+    use crate::random::Random;
+
+    #[test]
+    fn changes_depend_on_their_numbers_alone() {
+        let definition = Definition::draw(Random::new(3), "a.example.com").object;
+        let changed = |seed| {
+            let mut object = definition.clone();
+            change(&mut Random::new(seed), &mut object);
+            object
+        };
+        assert_eq!(changed(5), changed(5));
+        let different = (0..50).filter(|seed| changed(*seed) != definition).count();
+        assert!(different > 40, "only {different} of 50 changes change something");
+    }
+
+    #[test]
+    fn a_definition_without_a_schema_can_be_changed() {
+        let mut definition = json!({"spec": {"versions": [{}]}});
+        (0..50).for_each(|seed| change(&mut Random::new(seed), &mut definition));
+    }
+}
