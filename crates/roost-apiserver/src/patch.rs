@@ -218,7 +218,7 @@ impl Patch {
                 if let Some(schema) = &custom.version().schema
                     && !is_same_but_managers(live, &merged)
                 {
-                    schema.prune(&mut merged);
+                    schema.prune_applied(&mut merged);
                     schema.fill_defaults(&mut merged);
                 }
                 merged

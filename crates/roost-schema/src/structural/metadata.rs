@@ -4,7 +4,7 @@ use roost_object::field::{Error, Kind};
 use serde_json::{Map, Value};
 
 use super::Structural;
-use super::prune::Trail;
+use super::prune::{Nulls, Trail};
 use crate::time::Instant;
 use crate::wording;
 
@@ -95,10 +95,15 @@ impl Structural {
     /// Decodes a request's object: refuses malformed metadata, removes unknown fields and the nulls that the schema does
     /// not allow. Returns the paths of what was removed as unknown, in the order in which stock reports them.
     pub fn decode(&self, object: &mut Value) -> Result<Vec<String>, MetadataError> {
-        self.decode_with(object, false)
+        self.decode_with(object, false, Nulls::Dropped)
     }
 
-    pub(super) fn decode_with(&self, object: &mut Value, drop_malformed: bool) -> Result<Vec<String>, MetadataError> {
+    pub(super) fn decode_with(
+        &self,
+        object: &mut Value,
+        drop_malformed: bool,
+        nulls: Nulls,
+    ) -> Result<Vec<String>, MetadataError> {
         let mut unknown = Vec::new();
         if let Some(map) = object.as_object_mut() {
             for name in ["kind", "apiVersion"] {
@@ -118,7 +123,9 @@ impl Structural {
             }
         }
         self.prune_fields(object, &mut unknown);
-        self.prune_nulls(object);
+        if nulls == Nulls::Dropped {
+            self.prune_nulls(object);
+        }
         if self.below.embedded {
             let before = unknown.len();
             let mut coercion = Coercion { drop_malformed, unknown: &mut unknown };

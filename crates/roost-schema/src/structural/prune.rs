@@ -13,7 +13,12 @@ impl Structural {
     ///
     /// Requests go through [`Structural::decode`], which refuses malformed metadata.
     pub fn prune(&self, object: &mut Value) -> Vec<String> {
-        self.decode_with(object, true).unwrap_or_default()
+        self.decode_with(object, true, Nulls::Dropped).unwrap_or_default()
+    }
+
+    /// The same for what is applied, which keeps its nulls.
+    pub fn prune_applied(&self, object: &mut Value) {
+        let _ = self.decode_with(object, true, Nulls::Kept);
     }
 
     pub(super) fn prune_fields(&self, object: &mut Value, unknown: &mut Vec<String>) {
@@ -28,6 +33,13 @@ impl Structural {
         prune(&mut pruned, Some(self), self.embedded, &Trail::Root, &mut Vec::new());
         pruned == *value
     }
+}
+
+/// What becomes of the nulls that a schema does not allow and has no default for.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Nulls {
+    Dropped,
+    Kept,
 }
 
 /// The way to a value, as unknown fields are named: text only when something is found.
