@@ -461,10 +461,10 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stay_whole_where_they_are() {
+    fn numbers_are_whole_where_they_are_written_so() {
         let mut reader = Reader::new(b"[1,-0,9223372036854775807,18446744073709551615,1e3,1.5,2.0,-0.0]");
         let value = reader.take().unwrap();
-        assert_eq!(value, json!([1, 0, i64::MAX, 18_446_744_073_709_551_615.0_f64, 1000, 1.5, 2, 0]));
+        assert_eq!(value, json!([1, 0, i64::MAX, 18_446_744_073_709_551_615.0_f64, 1000.0, 1.5, 2.0, -0.0]));
     }
 
     #[test]
