@@ -76,6 +76,14 @@ impl<'a> Findings<'a> {
         Findings { prefix: self.prefix, is_default: self.is_default, errors: Vec::new(), matches: 0 }
     }
 
+    fn is_int_or_string(&self, schema: &Structural) -> bool {
+        schema.int_or_string && !self.is_default
+    }
+
+    fn type_names(&self, schema: &Structural) -> &'static str {
+        if self.is_int_or_string(schema) { "integer,string" } else { schema.kind.name() }
+    }
+
     fn merge(&mut self, other: Findings<'_>) {
         self.matches += other.matches;
         for (message, error) in other.errors {
@@ -165,10 +173,10 @@ pub(crate) fn check(
 ) {
     let checks = schema.checks.as_deref();
     let format = checks.and_then(|checks| checks.format);
-    let typed = schema.kind != Type::Any || schema.int_or_string && !findings.is_default;
+    let typed = schema.kind != Type::Any || findings.is_int_or_string(schema);
     if value.is_null() {
         if typed && !schema.nullable {
-            findings.type_invalid(&place.to_string(), type_names(schema), "null");
+            findings.type_invalid(&place.to_string(), findings.type_names(schema), "null");
         } else {
             findings.matches += 1;
         }
@@ -219,15 +227,12 @@ pub(crate) fn check(
     findings.matches += 1;
 }
 
-fn type_names(schema: &Structural) -> &'static str {
-    if schema.int_or_string { "integer,string" } else { schema.kind.name() }
-}
-
 /// Checks the JSON type, with kube-openapi's notions of which numbers pass for which.
 fn check_type(schema: &Structural, value: &Value, place: &Place<'_>, findings: &mut Findings<'_>) {
     let format = schema.checks.as_ref().and_then(|checks| checks.format);
+    let is_either = findings.is_int_or_string(schema);
     let wants = |kind: Type| {
-        if schema.int_or_string { matches!(kind, Type::Integer | Type::String) } else { schema.kind == kind }
+        if is_either { matches!(kind, Type::Integer | Type::String) } else { schema.kind == kind }
     };
     let (given, given_format) = match value {
         Value::Bool(_) => (Type::Boolean, ""),
@@ -255,7 +260,7 @@ fn check_type(schema: &Structural, value: &Value, place: &Place<'_>, findings: &
     if passes {
         findings.matches += 1;
     } else {
-        findings.type_invalid(&place.to_string(), type_names(schema), given.name());
+        findings.type_invalid(&place.to_string(), findings.type_names(schema), given.name());
     }
 }
 
