@@ -1,7 +1,8 @@
 //! Connections that make pauses: whoever sends or fetches megabytes lets others in between.
 //!
-//! Decrypting what has arrived of a large body takes milliseconds. The runtime would do all of it in one go, and so would
-//! the kernel let it, while somebody's small request waits for the same thread or the same processor.
+//! Decrypting what has arrived of a large body takes milliseconds. The runtime would do all of it in one go, while somebody's
+//! small request waits for the same thread. The kernel is asked for nothing here: on a busy machine each pause would cost a
+//! turn of everybody else, and a large list seconds. Whoever takes much gives the processor away in [`crate::turns`].
 
 use std::io;
 use std::pin::Pin;
@@ -32,7 +33,6 @@ impl<Connection> Paced<Connection> {
         }
         self.left = STRETCH;
         context.waker().wake_by_ref();
-        std::thread::yield_now();
         Poll::Pending
     }
 
