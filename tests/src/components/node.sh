@@ -23,6 +23,17 @@ make_network() {
     nsenter --net="/run/netns/$name" sysctl -qw net.ipv4.ip_forward=1
 }
 
+need() {
+    missing=
+    for tool in busybox containerd ctr runc /usr/lib/cni/bridge; do
+        command -v "$tool" >/dev/null || missing="$missing $tool"
+    done
+    [ -z "$missing" ] || {
+        echo "missing:$missing (on Debian: apt-get install busybox-static containerd runc containernetworking-plugins)" >&2
+        exit 1
+    }
+}
+
 image() {
     work=$directory/image
     mkdir -p "$work/root/bin" "$work/root/tmp"
@@ -87,6 +98,7 @@ cgroups() {
 inside() { nsenter -t "$(cat "$directory/holder.pid")" -n -m -p -u -i "$@"; }
 
 start() {
+    need
     kubelet=$1
     for setting in $settings; do sysctl "$setting"; done >"$directory/settings"
     for path in $mounted; do [ -d "$path" ] || echo "$path"; done >"$directory/made"
