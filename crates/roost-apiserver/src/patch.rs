@@ -235,12 +235,14 @@ impl Patch {
 
 /// Whether two states of an object differ in nothing but who manages their fields.
 fn is_same_but_managers(left: &Value, right: &Value) -> bool {
-    let without = |object: &Value| {
-        let mut object = object.clone();
-        crate::write::metadata_mut(&mut object).remove("managedFields");
-        object
-    };
-    without(left) == without(right)
+    is_same_but("metadata", left, right) && is_same_but("managedFields", &left["metadata"], &right["metadata"])
+}
+
+/// Whether two objects are the same but for one field.
+fn is_same_but(name: &str, left: &Value, right: &Value) -> bool {
+    let (Some(left), Some(right)) = (left.as_object(), right.as_object()) else { return left == right };
+    let count = |object: &serde_json::Map<String, Value>| object.len() - usize::from(object.contains_key(name));
+    count(left) == count(right) && left.iter().all(|(key, value)| key == name || right.get(key) == Some(value))
 }
 
 /// What an apply leads to cannot be read as its kind. It is named as the applied object names itself.
@@ -389,4 +391,23 @@ fn read_without_version(patched: &Value) -> (Value, Vec<String>) {
     let unknown = names.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind"));
     let findings = unknown.map(|name| format!("unknown field {}", quote(name))).collect();
     (Value::Object(roost_object::Map::new()), findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::is_same_but_managers;
+
+    #[test]
+    fn managers_alone_are_no_difference() {
+        let of = |name: &str, managers: usize, data: u8| json!({"metadata": {"name": name, "managedFields": vec![0; managers]}, "data": data});
+        let without = json!({"metadata": {"name": "a"}, "data": 1});
+        assert!(is_same_but_managers(&of("a", 1, 1), &of("a", 2, 1)));
+        assert!(is_same_but_managers(&of("a", 1, 1), &without));
+        assert!(is_same_but_managers(&without, &of("a", 1, 1)));
+        assert!(!is_same_but_managers(&of("a", 1, 1), &of("b", 1, 1)));
+        assert!(!is_same_but_managers(&of("a", 1, 1), &of("a", 1, 2)));
+        assert!(!is_same_but_managers(&without, &json!({"metadata": {"name": "a"}, "data": 1, "more": 2})));
+    }
 }
