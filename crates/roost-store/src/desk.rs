@@ -49,8 +49,6 @@ pub(crate) enum Task {
     Obey(Order),
     /// What was written from this revision on is not durable, and nothing is in flight any more.
     TakeBack(Revision),
-    /// Nothing came for a while.
-    Idle,
     /// All is written; whoever waits for the end is to be told.
     Close(Vec<oneshot::Sender<()>>),
 }
@@ -106,21 +104,44 @@ struct Papers {
     failed: Option<(Revision, StorageError)>,
     /// How long a sync takes, smoothed.
     sync_time: Duration,
+    /// Whether somebody has the pen.
+    pen_taken: bool,
+    /// Whether history may have become too old since somebody looked.
+    idle_work: bool,
     closing: bool,
     closed: bool,
     closers: Vec<oneshot::Sender<()>>,
 }
 
 impl Papers {
-    fn push(&mut self, tenant: &str, item: Item) {
+    fn is_quiet(&self) -> bool {
+        self.launched == self.landed
+    }
+
+    /// Whether somebody with the pen would find something to do, now or within a moment.
+    fn has_task(&self) -> bool {
+        if self.closed || self.failed.is_some() {
+            return self.closed || self.is_quiet();
+        }
+        !self.ready.is_empty() || !self.orders.is_empty() || (self.closing && self.is_quiet())
+    }
+
+    /// Puts it at the end of its line. Answers whether there is something to see for the one who looks for a task: a line
+    /// that was empty, or that is now as long as it was. The rest is found when either is taken, or when a flight lands.
+    fn push(&mut self, tenant: &str, item: Item) -> bool {
         if !self.lines.contains_key(tenant) {
             self.lines.insert(tenant.into(), Line::new());
         }
-        let Some(line) = self.lines.get_mut(tenant) else { return };
-        if line.items.is_empty() && !line.in_flight {
+        let Some(line) = self.lines.get_mut(tenant) else { return false };
+        line.items.push_back(item);
+        if line.in_flight {
+            return false;
+        }
+        let is_first = line.items.len() == 1;
+        if is_first {
             self.ready.push_back(tenant.into());
         }
-        line.items.push_back(item);
+        is_first || line.items.len() == line.expected
     }
 
     /// What goes next, or until when it is worth to wait for more.
@@ -173,7 +194,9 @@ impl Papers {
 #[derive(Default)]
 pub(crate) struct Desk {
     papers: Mutex<Papers>,
-    /// For the one who looks for a task.
+    /// For those who wait until the pen lies here and there is something to do with it.
+    pen: Condvar,
+    /// For the one who has the pen.
     changed: Condvar,
     /// For those whose flight is not the next to land.
     turn: Condvar,
@@ -183,15 +206,16 @@ impl Desk {
     /// Leaves a request; refused when the store is closed.
     pub(crate) fn push(&self, tenant: &str, item: Item) -> Result<(), CommitError> {
         let mut papers = self.open_papers()?;
-        papers.push(tenant, item);
-        drop(papers);
-        self.changed.notify_one();
+        if papers.push(tenant, item) {
+            self.tell(papers);
+        }
         Ok(())
     }
 
     pub(crate) fn order(&self, order: Order) -> Result<(), CommitError> {
-        self.open_papers()?.orders.push_back(order);
-        self.changed.notify_one();
+        let mut papers = self.open_papers()?;
+        papers.orders.push_back(order);
+        self.tell(papers);
         Ok(())
     }
 
@@ -202,8 +226,7 @@ impl Desk {
         if !papers.closed {
             papers.closers.extend(closer);
         }
-        drop(papers);
-        self.changed.notify_one();
+        self.tell(papers);
     }
 
     fn open_papers(&self) -> Result<MutexGuard<'_, Papers>, CommitError> {
@@ -211,60 +234,107 @@ impl Desk {
         if papers.closed { Err(CommitError::Closed) } else { Ok(papers) }
     }
 
+    /// Tells the one who has the pen that something changed, or lets somebody take it. Nobody is woken up for nothing: each
+    /// time costs more than a commit takes to decide.
+    fn tell(&self, papers: MutexGuard<'_, Papers>) {
+        let waiting = match (papers.pen_taken, papers.has_task()) {
+            (true, _) => Some(&self.changed),
+            (false, true) => Some(&self.pen),
+            (false, false) => None,
+        };
+        drop(papers);
+        if let Some(waiting) = waiting {
+            waiting.notify_one();
+        }
+    }
+
     /// Ends everything at once, because one of those who write cannot go on: who waits is told that the store is closed.
     pub(crate) fn give_up(&self) {
         let mut papers = self.papers.lock();
-        papers.closed = true;
         papers.lines.clear();
         papers.ready.clear();
         papers.orders.clear();
-        drop(papers);
-        self.turn.notify_all();
-        self.changed.notify_one();
+        self.end(papers);
     }
 
-    /// Waits for something to do. Only one looks at a time.
-    pub(crate) fn next(&self, limit: usize, idle_work: bool) -> Task {
+    /// Nobody waits for anything any more.
+    fn end(&self, mut papers: MutexGuard<'_, Papers>) {
+        papers.closed = true;
+        drop(papers);
+        self.turn.notify_all();
+        self.pen.notify_all();
+        self.changed.notify_all();
+    }
+
+    /// Waits until there is something to do with the pen, and takes it. Says whether that is only because nothing came for a
+    /// while.
+    pub(crate) fn take_pen(&self) -> bool {
         let mut papers = self.papers.lock();
-        loop {
-            let quiet = papers.launched == papers.landed;
-            let mut until = None;
-            if papers.closed {
-                return Task::Close(std::mem::take(&mut papers.closers));
+        let mut is_idle = false;
+        while !papers.closed && (papers.pen_taken || !papers.has_task()) && !is_idle {
+            if !papers.pen_taken {
+                papers.forget_lines();
             }
-            if papers.failed.is_some() {
-                if quiet && let Some((revision, _)) = papers.failed.take() {
-                    return Task::TakeBack(revision);
-                }
-            } else if let Some(order) = papers.orders.pop_front() {
-                return Task::Obey(order);
+            if papers.idle_work {
+                let timed_out = self.pen.wait_for(&mut papers, IDLE_INTERVAL).timed_out();
+                is_idle = timed_out && papers.idle_work && !papers.pen_taken && papers.is_quiet() && !papers.has_task();
             } else {
-                match papers.take(limit) {
-                    Ok(taken) => return Task::Write(taken),
-                    Err(gathering) => until = gathering,
-                }
-                if papers.closing && quiet && papers.ready.is_empty() {
-                    papers.closed = true;
-                    return Task::Close(std::mem::take(&mut papers.closers));
-                }
-            }
-            if let Some(until) = until {
-                self.changed.wait_until(&mut papers, until);
-                continue;
-            }
-            papers.forget_lines();
-            if !idle_work {
-                self.changed.wait(&mut papers);
-            } else if self.changed.wait_for(&mut papers, IDLE_INTERVAL).timed_out() && quiet {
-                return Task::Idle;
+                self.pen.wait(&mut papers);
             }
         }
+        papers.pen_taken = true;
+        papers.idle_work &= !is_idle;
+        is_idle
+    }
+
+    /// Lays the pen down; somebody else takes it if there is more to do.
+    pub(crate) fn lay_down_pen(&self) {
+        let mut papers = self.papers.lock();
+        papers.pen_taken = false;
+        self.tell(papers);
+    }
+
+    /// What to do next, for the one who has the pen.
+    pub(crate) fn next(&self, limit: usize) -> Option<Task> {
+        let mut papers = self.papers.lock();
+        loop {
+            if papers.closed {
+                return Some(Task::Close(std::mem::take(&mut papers.closers)));
+            }
+            if papers.failed.is_some() {
+                let taken_back = if papers.is_quiet() { papers.failed.take() } else { None };
+                return taken_back.map(|(revision, _)| Task::TakeBack(revision));
+            }
+            if let Some(order) = papers.orders.pop_front() {
+                return Some(Task::Obey(order));
+            }
+            match papers.take(limit) {
+                Ok(taken) => {
+                    papers.idle_work = true;
+                    return Some(Task::Write(taken));
+                }
+                Err(Some(gathering_until)) => {
+                    self.changed.wait_until(&mut papers, gathering_until);
+                }
+                Err(None) if papers.closing && papers.is_quiet() && papers.ready.is_empty() => {
+                    let closers = std::mem::take(&mut papers.closers);
+                    self.end(papers);
+                    return Some(Task::Close(closers));
+                }
+                Err(None) => return None,
+            }
+        }
+    }
+
+    /// There is more idle work to do.
+    pub(crate) fn expect_idle_work(&self) {
+        self.papers.lock().idle_work = true;
     }
 
     /// Waits until nothing is in flight; says whether all of it is durable.
     pub(crate) fn settle(&self) -> bool {
         let mut papers = self.papers.lock();
-        while papers.launched != papers.landed && !papers.closed {
+        while !papers.is_quiet() && !papers.closed {
             self.changed.wait(&mut papers);
         }
         papers.failed.is_none()
@@ -301,13 +371,85 @@ impl Desk {
         papers.sync_time = (papers.sync_time * 7 + took) / 8;
         papers.failed = papers.failed.take().or(failure);
         papers.release(tenants);
-        drop(papers);
         self.turn.notify_all();
-        self.changed.notify_one();
+        self.tell(papers);
     }
 
     /// The tenants of what never flew may go on.
     pub(crate) fn release<'a>(&self, tenants: impl IntoIterator<Item = (&'a str, usize)>) {
         self.papers.lock().release(tenants);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn commit() -> Item {
+        let (reply, _) = oneshot::channel();
+        Item::Commit { writes: Vec::new(), reply }
+    }
+
+    /// What a flight takes.
+    fn taken(papers: &mut Papers) -> usize {
+        papers.take(usize::MAX).map_or(0, |load| load.iter().map(|(_, items)| items.len()).sum())
+    }
+
+    #[test]
+    fn only_what_can_fly_is_worth_a_look() {
+        let mut papers = Papers::default();
+        assert!(papers.push("one", commit()), "the first of a line");
+        assert!(!papers.push("one", commit()), "the first was told of");
+        assert!(papers.has_task());
+        assert_eq!(taken(&mut papers), 2);
+        assert!(!papers.push("one", commit()), "its tenant is in flight");
+        assert!(!papers.has_task());
+        assert!(papers.push("two", commit()), "another tenant");
+        assert!(papers.has_task());
+    }
+
+    #[test]
+    fn a_line_is_worth_a_look_again_when_it_is_as_long_as_before() {
+        let mut papers = Papers { sync_time: Duration::from_mins(1), ..Papers::default() };
+        for _ in 0..3 {
+            papers.push("one", commit());
+        }
+        assert_eq!(taken(&mut papers), 3);
+        papers.release([("one", 3)]);
+        assert!(!papers.has_task());
+        let told: Vec<bool> = (0..3).map(|_| papers.push("one", commit())).collect();
+        assert_eq!(told, [true, false, true]);
+        assert_eq!(taken(&mut papers), 3);
+    }
+
+    #[test]
+    fn after_a_failure_nothing_flies_until_all_has_landed() {
+        let mut papers = Papers { launched: 2, landed: 1, ..Papers::default() };
+        papers.failed = Some((7, StorageError::new("no space")));
+        papers.push("one", commit());
+        assert!(!papers.has_task());
+        papers.landed = 2;
+        assert!(papers.has_task());
+    }
+
+    #[test]
+    fn the_pen_is_taken_by_one_at_a_time() {
+        let desk = Desk::default();
+        desk.push("one", commit()).unwrap();
+        std::thread::scope(|scope| {
+            assert!(!desk.take_pen());
+            let (told, took) = std::sync::mpsc::channel();
+            let desk = &desk;
+            scope.spawn(move || {
+                desk.take_pen();
+                told.send(()).unwrap();
+            });
+            assert!(took.recv_timeout(Duration::from_millis(50)).is_err(), "somebody has it");
+            assert!(matches!(desk.next(usize::MAX), Some(Task::Write(_))));
+            desk.lay_down_pen();
+            assert!(took.recv_timeout(Duration::from_millis(50)).is_err(), "there is nothing to do with it");
+            desk.push("two", commit()).unwrap();
+            assert!(took.recv_timeout(Duration::from_secs(10)).is_ok());
+        });
     }
 }

@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use tokio::sync::oneshot;
 
 use crate::desk::{Desk, Item, Load, Order, Reply, Task};
 use crate::engine::Engine;
@@ -16,6 +17,9 @@ use crate::{CommitError, Event, Revision, StorageError};
 /// How many flights there are at most. One is enough for one tenant, however busy it is; the others are there so that
 /// nobody else waits for it.
 const CLERKS: usize = 4;
+
+/// The time for which a clerk asks the kernel at once: few steps need more.
+const SLICE: Duration = Duration::from_micros(200);
 
 /// A compaction that failed, most likely for want of space, is not tried again sooner.
 const COMPACTION_RETRY: Duration = Duration::from_mins(1);
@@ -45,7 +49,6 @@ struct Pen {
     journal: Box<dyn Journal>,
     /// The last revision that was given out.
     given: Revision,
-    idle_work: bool,
     compacting: bool,
     compaction_not_before: Instant,
     /// Whoever waits for the running compaction.
@@ -79,6 +82,13 @@ struct Flight {
     answers: Vec<Answer>,
 }
 
+/// A flight on its way, and what makes it durable.
+struct Flown {
+    number: u64,
+    flight: Flight,
+    sync: Option<SyncWork>,
+}
+
 impl Flight {
     fn tenants(&self) -> impl Iterator<Item = (&str, usize)> {
         self.tenants.iter().map(|(tenant, count)| (&**tenant, *count))
@@ -102,6 +112,16 @@ struct Writer {
 /// One thread's part; the store ends with the first that panics, instead of waiting for it for ever.
 struct Clerk(Arc<Writer>);
 
+impl Clerk {
+    fn work(self) {
+        // Everybody whose commit is in a flight waits for its clerk. A kernel that does not know slices has its own order.
+        if let Err(error) = roost_kernel::come_soon(SLICE) {
+            tracing::debug!(%error, "a writer of the store has no slice of its own");
+        }
+        while self.0.turn() {}
+    }
+}
+
 impl Drop for Clerk {
     fn drop(&mut self) {
         if std::thread::panicking() {
@@ -120,50 +140,35 @@ pub(crate) fn start(
     let pen = Pen {
         journal,
         given: engine.state.read().revision,
-        idle_work: true,
         compacting: false,
         compaction_not_before: Instant::now(),
         waiting: Vec::new(),
         waiting_next: Vec::new(),
     };
+    // What was read from the disk may be older than is kept.
+    desk.expect_idle_work();
     let writer = Arc::new(Writer { engine, desk, pen: Mutex::new(Some(pen)) });
     (0..CLERKS)
         .map(|_| {
             let clerk = Clerk(Arc::clone(&writer));
-            std::thread::Builder::new().name("store-writer".into()).spawn(move || while clerk.0.turn() {})
+            std::thread::Builder::new().name("store-writer".into()).spawn(move || clerk.work())
         })
         .collect()
 }
 
 impl Writer {
-    /// Takes the pen until something is written, and brings that home. False after the end.
+    /// Takes the pen, does what there is to do and brings home what it wrote. False after the end.
     fn turn(&self) -> bool {
-        let mut place = self.pen.lock();
-        loop {
+        let is_idle = self.desk.take_pen();
+        let flown = {
+            let mut place = self.pen.lock();
             let Some(pen) = place.as_mut() else { return false };
-            self.compact_if_worth(pen);
-            if pen.journal.must_settle() {
-                self.desk.settle();
+            if is_idle && self.engine.trim() {
+                self.desk.expect_idle_work();
             }
-            match self.desk.next(pen.journal.batch_bytes(), pen.idle_work) {
-                Task::Write(load) => {
-                    pen.idle_work = true;
-                    let flight = self.decide(pen, load);
-                    if let Some((flight, sync)) = self.write_down(pen, flight) {
-                        let number = self.desk.launch();
-                        drop(place);
-                        self.bring_home(number, flight, sync);
-                        return true;
-                    }
-                }
-                Task::Obey(Order::Compact { before, reply }) => self.compact(pen, before, reply),
-                Task::Obey(Order::Compacted(result)) => self.compacted(pen, &result),
-                Task::TakeBack(revision) => {
-                    pen.journal.take_back(revision);
-                    pen.given = revision - 1;
-                }
-                Task::Idle => pen.idle_work = self.engine.trim(),
-                Task::Close(closers) => {
+            match self.write(pen) {
+                Ok(flown) => flown,
+                Err(closers) => {
                     pen.journal.close();
                     // Whoever is told that the store is closed may open it again at once, so the journal's lock goes first.
                     *place = None;
@@ -172,6 +177,37 @@ impl Writer {
                     }
                     return false;
                 }
+            }
+        };
+        self.desk.lay_down_pen();
+        if let Some(Flown { number, flight, sync }) = flown {
+            self.bring_home(number, flight, sync);
+        }
+        true
+    }
+
+    /// Does what there is to do until a flight has begun or nothing is left; fails at the end, with those to be told.
+    fn write(&self, pen: &mut Pen) -> Result<Option<Flown>, Vec<oneshot::Sender<()>>> {
+        loop {
+            self.compact_if_worth(pen);
+            if pen.journal.must_settle() {
+                self.desk.settle();
+            }
+            match self.desk.next(pen.journal.batch_bytes()) {
+                None => return Ok(None),
+                Some(Task::Write(load)) => {
+                    let flight = self.decide(pen, load);
+                    if let Some((flight, sync)) = self.write_down(pen, flight) {
+                        return Ok(Some(Flown { number: self.desk.launch(), flight, sync }));
+                    }
+                }
+                Some(Task::Obey(Order::Compact { before, reply })) => self.compact(pen, before, reply),
+                Some(Task::Obey(Order::Compacted(result))) => self.compacted(pen, &result),
+                Some(Task::TakeBack(revision)) => {
+                    pen.journal.take_back(revision);
+                    pen.given = revision - 1;
+                }
+                Some(Task::Close(closers)) => return Err(closers),
             }
         }
     }
