@@ -4,10 +4,13 @@
 //! thousand small requests. The threads that answer those must not be held up, and the kernel must prefer them.
 
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::Bytes;
+use roost_kernel::Pauses;
 use roost_object::Status;
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
@@ -50,7 +53,7 @@ pub(crate) async fn run<T: Send + 'static>(
     work: impl Future<Output = Result<T, Status>> + Send + 'static,
 ) -> Result<T, Status> {
     let Some(runtime) = &*RUNTIME else { return work.await };
-    let mut task = Task(runtime.spawn(work));
+    let mut task = Task(runtime.spawn(Paused { work: Box::pin(work) }));
     (&mut task.0).await.unwrap_or_else(|error| Err(Status::internal(error.to_string())))
 }
 
@@ -77,6 +80,34 @@ static RUNTIME: LazyLock<Option<Arc<Runtime>>> = LazyLock::new(|| {
 fn step_back() {
     if let Err(error) = roost_kernel::prefer_others(NICENESS, SLICE) {
         tracing::warn!(%error, "a thread for heavy requests cannot step back");
+    }
+}
+
+thread_local! {
+    /// The pauses of a thread for heavy requests.
+    static PAUSES: Option<Pauses> = match Pauses::new() {
+        Ok(pauses) => Some(pauses),
+        Err(error) => {
+            tracing::warn!(%error, "a thread for heavy requests cannot pause");
+            None
+        }
+    };
+}
+
+/// Work that pauses for others, on whichever thread it is.
+struct Paused<Work> {
+    work: Pin<Box<Work>>,
+}
+
+impl<Work: Future> Future for Paused<Work> {
+    type Output = Work::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut step = || self.work.as_mut().poll(context);
+        PAUSES.with(|pauses| match pauses {
+            Some(pauses) => pauses.during(step),
+            None => step(),
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! its connections are measured together, from decrypting to answering, by the time that their polls take. Parties that
 //! have lately taken much share all threads but one for as long as somebody else is there who has not.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::future::Future;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -25,6 +26,11 @@ const WINDOW: Duration = Duration::from_millis(100);
 const MUCH: Duration = Duration::from_millis(25);
 /// How long somebody who takes little is expected to come back.
 const PRESENCE: Duration = Duration::from_secs(1);
+/// How long a thread that parties share is awake at a time. Where the kernel takes turns between groups of threads, only
+/// other threads of this process come in while one is: neither the kernel's own workers do, nor other programs.
+const AWAKE: Duration = Duration::from_micros(500);
+/// How long it sleeps then; the kernel makes a little more of it.
+const SLEEP: Duration = Duration::from_micros(10);
 /// Parties that are remembered; beyond it, those without a connection are forgotten.
 const MAX_IDLE_PARTIES: usize = 1024;
 
@@ -162,11 +168,22 @@ impl<Work: Future> Future for Measured<Work> {
         let outcome = self.work.as_mut().poll(context);
         self.party.take(begin.elapsed());
         if thread.is_some() {
-            // Whoever waits for this processor would otherwise wait for the rest of the turn that the kernel gave.
-            std::thread::yield_now();
+            give_way();
         }
         outcome
     }
+}
+
+/// Lets others have this processor; they would otherwise wait for the rest of the turn that the kernel gave.
+fn give_way() {
+    thread_local! {
+        static SLEPT: Cell<Instant> = Cell::new(Instant::now());
+    }
+    if SLEPT.get().elapsed() < AWAKE {
+        return std::thread::yield_now();
+    }
+    std::thread::sleep(SLEEP);
+    SLEPT.set(Instant::now());
 }
 
 /// Spawns what a connection starts beside itself, for its party.

@@ -95,6 +95,7 @@ pub async fn beside_a_busy_cluster(
 
 /// Disturbs a server until the input of this process ends; then says how many requests were answered.
 pub async fn disturb(kubeconfig: &Path, disturbance: Disturbance) -> Result<(), PlaneError> {
+    step_aside();
     let plane = Plane::running("disturbed", kubeconfig);
     let mut disturber = Disturber::default();
     match disturbance {
@@ -111,6 +112,14 @@ pub async fn disturb(kubeconfig: &Path, disturbance: Disturbance) -> Result<(), 
     let _ = end.await;
     println!("{}", disturber.end().await);
     Ok(())
+}
+
+/// Leaves the group of processes that share the kernel's turns with the server: as long as one of them wants a processor,
+/// whoever is not of the group, like the kernel's own workers, waits for all of them.
+fn step_aside() {
+    // Without such groups there is nothing to leave, and whoever leads a session has left already.
+    let _ = rustix::process::setsid();
+    let _ = std::fs::write("/proc/self/autogroup", "19");
 }
 
 /// Clients that do not stop by themselves.
