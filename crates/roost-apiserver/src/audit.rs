@@ -6,6 +6,8 @@ use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
+use http::Uri;
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use roost_access::User;
 use serde_json::{Value, json};
@@ -24,11 +26,11 @@ pub(crate) struct Entry<'a> {
     /// What was asked for.
     pub(crate) info: &'a RequestInfo,
     /// The path and query as they came.
-    pub(crate) uri: &'a str,
+    pub(crate) uri: &'a Uri,
     /// The status code of the answer.
     pub(crate) code: u16,
     /// When it came.
-    pub(crate) received: &'a str,
+    pub(crate) received: Timestamp,
     /// What admission had to say.
     pub(crate) annotations: BTreeMap<String, String>,
 }
@@ -54,11 +56,11 @@ impl AuditLog {
             "level": "Metadata",
             "auditID": id,
             "stage": "ResponseComplete",
-            "requestURI": uri,
+            "requestURI": uri.to_string(),
             "verb": info.verb,
             "user": user.to_object(),
             "responseStatus": {"metadata": {}, "code": code},
-            "requestReceivedTimestamp": received,
+            "requestReceivedTimestamp": clock::micro_text(received),
             "stageTimestamp": clock::now_micro_text(),
         });
         if let Some(user) = impersonated {

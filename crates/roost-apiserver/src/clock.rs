@@ -1,6 +1,11 @@
 //! The one place where the API server asks what time it is.
 
 use jiff::Timestamp;
+use jiff::fmt::temporal::DateTimePrinter;
+
+/// Whole seconds, as most times in objects are.
+const SECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(0));
+const MICROSECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 
 /// Now, as objects carry it: whole seconds in UTC.
 pub(crate) fn now_text() -> String {
@@ -9,7 +14,7 @@ pub(crate) fn now_text() -> String {
 
 /// A time as objects carry it.
 pub(crate) fn text(time: Timestamp) -> String {
-    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    SECONDS.timestamp_to_string(&time)
 }
 
 /// Seconds since 1970.
@@ -24,5 +29,23 @@ pub(crate) fn parse(text: &str) -> Option<Timestamp> {
 
 /// Now, with microseconds.
 pub(crate) fn now_micro_text() -> String {
-    Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string()
+    micro_text(Timestamp::now())
+}
+
+/// A time with microseconds.
+pub(crate) fn micro_text(time: Timestamp) -> String {
+    MICROSECONDS.timestamp_to_string(&time)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_cut_not_rounded() {
+        let time: Timestamp = "2026-01-02T03:04:05.9999999Z".parse().unwrap();
+        assert_eq!(text(time), "2026-01-02T03:04:05Z");
+        assert_eq!(micro_text(time), "2026-01-02T03:04:05.999999Z");
+        assert_eq!(micro_text(parse("2026-01-02T03:04:05Z").unwrap()), "2026-01-02T03:04:05.000000Z");
+    }
 }

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::BodyExt as _;
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use roost_access::{Attributes, ResourceAttributes, User, impersonation};
 use roost_object::Status;
@@ -23,7 +24,7 @@ use crate::cluster::Cluster;
 use crate::negotiate::{self, BUILT_IN, Format};
 use crate::request::{Query, RequestInfo};
 use crate::respond::{self, Body};
-use crate::{clock, documents, handle, heavy, tunnel};
+use crate::{documents, handle, heavy, tunnel};
 
 /// How long a request that is not a watch may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -67,14 +68,14 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let started = Instant::now();
-    let received = clock::now_micro_text();
+    let received = Timestamp::now();
     let (parts, body) = request.into_parts();
     let query = Query::parse(parts.uri.query());
     let info = RequestInfo::parse(&parts.method, parts.uri.path(), &query);
     let id = audit_id(&parts.headers);
     let encoding = negotiate::negotiate(&parts.headers, &query, BUILT_IN).unwrap_or(Format::JSON);
     let format = Format { view: negotiate::View::Object, ..encoding };
-    let uri = parts.uri.to_string();
+    let uri = parts.uri.clone();
     let mut account = Account::default();
     let headers = parts.headers.clone();
     let mut body = body::Unread::new(body);
@@ -109,7 +110,7 @@ where
             info: &info,
             uri: &uri,
             code,
-            received: &received,
+            received,
             annotations,
         });
     }
