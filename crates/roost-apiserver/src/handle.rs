@@ -34,13 +34,18 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
         let name = roost_object::field::quote(&info.name);
         return Err(Status::bad_request(format!("Name parameter invalid: {name}: {}", words.join(";"))));
     }
-    warn_of_deprecation(call, &resource);
+    let routed = match resource.as_custom() {
+        None => negotiate::route_to(&call.headers, if matches!(verb, "list" | "watch") { LISTED } else { &LISTED[..3] }),
+        Some(_) => Ok(()),
+    };
+    // Nobody is warned of what stock's router refuses already.
+    if routed.is_ok() {
+        warn_of_deprecation(call, &resource);
+    }
     if let Some(answer) = subresource::handle(call, &resource, &body).await {
         return answer;
     }
-    if resource.as_custom().is_none() {
-        negotiate::route_to(&call.headers, if matches!(verb, "list" | "watch") { LISTED } else { &LISTED[..3] })?;
-    }
+    routed?;
     let format = negotiate::negotiate(&call.headers, &call.query, resource.encodings())?;
     let target = Target {
         call,

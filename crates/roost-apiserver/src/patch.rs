@@ -1,5 +1,6 @@
 //! Patches of all four kinds, as functions from the live object to the new one.
 
+mod carried;
 mod shown;
 
 use bytes::Bytes;
@@ -136,6 +137,9 @@ impl Patch {
                 },
             )
             .collect();
+        if self.kind == PatchType::Json {
+            strict.extend(carried::duplicates(&self.tree, &self.duplicates, patched));
+        }
         let object = match &target.resource.origin {
             Origin::BuiltIn(resource, _) => {
                 let text = if options.validation == FieldValidation::Strict { shown() } else { String::new() };

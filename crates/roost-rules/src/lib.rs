@@ -66,6 +66,9 @@ pub struct Rules {
     pub update_warnings: fn(new: &Value, old: &Value, &mut Vec<String>),
     /// Fills in what only becomes known when a new object is stored: it is defaulted once more then.
     pub settle: fn(&mut Value),
+    /// Whether a new object gets something whenever it is read that stock has not stored with it: its first update is
+    /// written then, even one that changes nothing.
+    pub stored_unsettled: fn(&Value) -> bool,
     /// Whether PUT creates the object when it is not there.
     pub create_on_update: bool,
     /// Whether an update without a resourceVersion is allowed to overwrite.
@@ -159,6 +162,7 @@ impl Rules {
         warns_of_old: false,
         update_warnings: |_, _, _| {},
         settle: |_| {},
+        stored_unsettled: |_| false,
         create_on_update: false,
         unconditional_update: true,
     };

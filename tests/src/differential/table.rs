@@ -37,7 +37,21 @@ struct File {
     /// Bodies that steps start from with `use`.
     #[serde(default)]
     bodies: BTreeMap<String, Value>,
+    /// What every sequence is played for.
+    #[serde(default)]
+    each: Vec<Subject>,
     sequences: Vec<Sequence>,
+}
+
+/// An object that sequences are played for: the body `object`, with `${collection}`, `${item}`, `${name}`, `${version}`
+/// and `${kind}`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Subject {
+    /// The path of the collection.
+    collection: String,
+    /// The object, complete with its type and name.
+    object: Value,
 }
 
 /// Requests that run one after the other in a namespace of their own.
@@ -312,7 +326,7 @@ pub(super) fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> 
 }
 
 fn adopt(file: File, area: &str) -> Vec<Sequence> {
-    let File { variables, bodies, mut sequences } = file;
+    let File { variables, bodies, each, mut sequences } = file;
     for sequence in &mut sequences {
         area.clone_into(&mut sequence.area);
         sequence.bodies.clone_from(&bodies);
@@ -320,7 +334,32 @@ fn adopt(file: File, area: &str) -> Vec<Sequence> {
             sequence.variables.entry(name.clone()).or_insert_with(|| text.clone());
         }
     }
-    sequences
+    if each.is_empty() {
+        return sequences;
+    }
+    sequences.iter().flat_map(|sequence| each.iter().map(|subject| played_for(sequence, subject))).collect()
+}
+
+/// The same sequence for an object; its name has the kind's and the group's behind it.
+fn played_for(sequence: &Sequence, subject: &Subject) -> Sequence {
+    let Subject { collection, object } = subject;
+    let text = |pointer: &str| object.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind, name) = (text("/apiVersion"), text("/kind"), text("/metadata/name"));
+    // As much of the group as fits into every name.
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("core", api_version));
+    let group: String = group.chars().filter(char::is_ascii_lowercase).take(6).collect();
+    let mut sequence = sequence.clone();
+    sequence.name = format!("{}-{}-{group}-{version}", sequence.name, kind.to_lowercase());
+    let variables = [
+        ("collection", collection.clone()),
+        ("name", name.to_owned()),
+        ("item", format!("{collection}/{name}")),
+        ("version", api_version.to_owned()),
+        ("kind", kind.to_owned()),
+    ];
+    sequence.variables.extend(variables.map(|(name, text)| (name.to_owned(), text)));
+    sequence.bodies.insert("object".to_owned(), object.clone());
+    sequence
 }
 
 fn check(directory: &Path, sequences: &[Sequence]) -> Result<(), TableError> {

@@ -25,7 +25,8 @@ static DEVICE: LazyLock<Type<'static>> = LazyLock::new(|| {
 /// Checks the expressions in a list of selectors.
 pub fn check_device_selectors(selectors: &Value, path: &Path<'_>, errors: &mut Errors) {
     for (index, selector) in selectors.as_array().into_iter().flatten().enumerate() {
-        let Some(expression) = selector["cel"].get("expression").and_then(Value::as_str) else { continue };
+        let Some(cel) = selector.get("cel").filter(|cel| !cel.is_null()) else { continue };
+        let expression = cel["expression"].as_str().unwrap_or_default();
         if expression.len() > EXPRESSION_MAX {
             continue;
         }

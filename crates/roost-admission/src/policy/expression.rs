@@ -69,17 +69,18 @@ impl Expression {
             program: Err(Problem { internal, words }),
             output: Type::Dyn,
         };
+        let given = match &compiled {
+            Err(CompileError::Issues(issues)) => return failed(false, format!("compilation failed: {issues}")),
+            Err(CompileError::Instantiation { output, .. }) => output.clone(),
+            Ok(compiled) => type_word(&compiled.output),
+        };
+        if !wanted.is_met_by(&given) {
+            let one_of = if matches!(wanted, Wanted::TextOrNull) { "one of " } else { "" };
+            return failed(false, format!("must evaluate to {one_of}{} but got {given}", wanted.word()));
+        }
         match compiled {
-            Err(CompileError::Issues(issues)) => failed(false, format!("compilation failed: {issues}")),
             Err(error) => failed(true, error.to_string()),
-            Ok(compiled) => {
-                let given = type_word(&compiled.output);
-                if wanted.is_met_by(&given) {
-                    return Self { text: text.to_owned(), program: Ok(compiled.program), output: compiled.output };
-                }
-                let one_of = if matches!(wanted, Wanted::TextOrNull) { "one of " } else { "" };
-                failed(false, format!("must evaluate to {one_of}{} but got {given}", wanted.word()))
-            }
+            Ok(compiled) => Self { text: text.to_owned(), program: Ok(compiled.program), output: compiled.output },
         }
     }
 }

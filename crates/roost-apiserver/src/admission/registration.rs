@@ -83,14 +83,24 @@ fn device_rules() -> &'static [Rules; 3] {
                 (roost_rules::of(DEVICES, "ResourceClaim").validate)(claim, errors);
                 claim_errors(&claim["spec"], &Path::new("spec"), errors);
             }),
-            row("ResourceClaimTemplate", |template, errors| {
-                (roost_rules::of(DEVICES, "ResourceClaimTemplate").validate)(template, errors);
-                let spec = Path::new("spec");
-                claim_errors(&template["spec"]["spec"], &spec.child("spec"), errors);
-            }),
+            Rules {
+                validate_update: |new, old, errors| {
+                    template_errors(new, errors);
+                    // The plain rules look at all of it as well, and last at what must not change.
+                    let mut found = Errors::new();
+                    plain_errors(DEVICES, "ResourceClaimTemplate", new, Some(old), &mut found);
+                    errors.extend(found.pop().filter(|last| last.field == "spec"));
+                },
+                ..row("ResourceClaimTemplate", template_errors)
+            },
         ]
     });
     &ROWS
+}
+
+fn template_errors(template: &Value, errors: &mut Errors) {
+    plain_errors(DEVICES, "ResourceClaimTemplate", template, None, errors);
+    claim_errors(&template["spec"]["spec"], &Path::new("spec").child("spec"), errors);
 }
 
 fn class_errors(new: &Value, old: Option<&Value>, errors: &mut Errors) {

@@ -54,7 +54,11 @@ pub(crate) fn present(
             )));
         }
         View::Table => {
-            let meta = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
+            // What is not stored has no version.
+            let meta = match object["metadata"].get("resourceVersion") {
+                Some(version) => json!({"resourceVersion": version}),
+                None => json!({}),
+            };
             table(resource, format, Include::parse(call)?, &meta, &[object], true)
         }
     };

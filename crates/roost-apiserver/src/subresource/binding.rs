@@ -45,6 +45,11 @@ pub(crate) async fn assign(
     if name.is_empty() {
         return Err(Status::bad_request("Name parameter required."));
     }
+    let words = roost_object::names::is_path_segment(name);
+    if !words.is_empty() {
+        let name = roost_object::field::quote(name);
+        return Err(Status::bad_request(format!("Name parameter invalid: {name}: {}", words.join(";"))));
+    }
     let node = binding["target"]["name"].as_str().unwrap_or_default();
     let now = clock::now_text();
     let transform = |live: &Value| bind(&target, live, &binding, node, &now);

@@ -8,6 +8,7 @@ use roost_store::{CommitError, Expect, Operation, Revision, Write};
 use super::{Target, metadata_mut, metadata_text, ownership, pack_live, returned_live, steps, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::options::WriteOptions;
+use crate::resource::Resource;
 use crate::{allocate, clock};
 
 /// How often a generated name that is taken is generated again.
@@ -61,7 +62,7 @@ pub(crate) async fn create_prepared(
 }
 
 async fn create_named(target: Target<'_>, object: &mut Value, options: &WriteOptions) -> Result<(), Status> {
-    fill_system_fields(object);
+    fill_system_fields(target.resource, object);
     match_namespace(&target, object)?;
     let name = metadata_text(object, "name").to_owned();
     let target = Target { name: &name, ..target };
@@ -165,11 +166,13 @@ pub(super) fn wipe_system_fields(object: &mut Value) {
 }
 
 /// Sets what only the server sets, and generates a name where one is asked for.
-pub(super) fn fill_system_fields(object: &mut Value) {
+fn fill_system_fields(resource: &Resource, object: &mut Value) {
     let metadata = metadata_mut(object);
     metadata.insert("creationTimestamp".into(), clock::now_text().into());
     metadata.insert("uid".into(), uuid::Uuid::new_v4().to_string().into());
-    generate_name(metadata);
+    // An address with random letters behind it is none.
+    let is_address = resource.rules().is_some_and(|rules| rules.name == roost_rules::NameRule::Address);
+    generate_name(metadata, if is_address { String::new() } else { random_suffix() });
 }
 
 /// The longest name that a generated one is cut to fit.
@@ -178,17 +181,17 @@ const SUFFIX_LENGTH: usize = 5;
 /// No vowels, so that no words arise, and no digits that look like letters.
 const SUFFIX_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
-fn generate_name(metadata: &mut Map<String, Value>) {
+fn generate_name(metadata: &mut Map<String, Value>, suffix: String) {
     let text = |name: &str| metadata.get(name).and_then(Value::as_str).unwrap_or_default();
     if !text("name").is_empty() || text("generateName").is_empty() {
         return;
     }
     let mut base = text("generateName");
-    if base.len() > MAX_GENERATED_BASE {
+    if base.len() > MAX_GENERATED_BASE && !suffix.is_empty() {
         let cut = (0..=MAX_GENERATED_BASE).rev().find(|&at| base.is_char_boundary(at)).unwrap_or(0);
         base = &base[..cut];
     }
-    let name = format!("{base}{}", random_suffix());
+    let name = format!("{base}{suffix}");
     metadata.insert("name".into(), name.into());
 }
 

@@ -246,9 +246,28 @@ fn orphans_by_default(target: &Target<'_>) -> bool {
     target.resource.is("", "replicationcontrollers") || target.resource.is("batch", "jobs")
 }
 
+/// Stock looks at the preconditions of namespaces before it looks at those of all kinds, and in other words.
+fn check_namespace_preconditions(target: &Target<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
+    for (what, wanted, field) in
+        [("UID", &options.uid, "uid"), ("ResourceVersion", &options.resource_version, "resourceVersion")]
+    {
+        let found = metadata_text(old, field);
+        if let Some(wanted) = wanted.as_deref().filter(|wanted| *wanted != found) {
+            let why = format!("Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {found}");
+            return Err(Status::conflict(&target.resource.group_resource(), target.name, &why));
+        }
+    }
+    Ok(())
+}
+
 /// Whether the object is the one that the caller means to delete.
 pub(crate) fn check_preconditions(target: &Target<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
-    let subject = GroupResource::new(&*target.resource.group, &*target.resource.kind);
+    if target.resource.is("", "namespaces") {
+        return check_namespace_preconditions(target, old, options);
+    }
+    // Events of both groups are the same objects.
+    let group = if target.resource.is("events.k8s.io", "events") { "" } else { &*target.resource.group };
+    let subject = GroupResource::new(group, &*target.resource.kind);
     if let Some(uid) = &options.uid
         && uid != metadata_text(old, "uid")
     {

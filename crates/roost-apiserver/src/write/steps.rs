@@ -1,5 +1,7 @@
 //! The steps of a write in which kinds differ: each asks the rules of a built-in kind or the schema of a custom one.
 
+use std::borrow::Cow;
+
 use roost_object::field::{Error, Errors, Path};
 use roost_object::{Map, Status, Value, metadata};
 use roost_rules::access_control::certificate::{self, Part};
@@ -204,7 +206,7 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
         }
         Origin::Custom(custom) => {
             metadata::validate(meta, resource.namespaced, metadata::name_is_subdomain, &path, &mut errors);
-            let outcome = custom.version().validate_create(object, errors);
+            let outcome = custom.version().validate_create(&as_served(resource, object), errors);
             target.call.warnings.extend(outcome.warnings);
             refuse(resource, object, &outcome.errors)?;
             warn_of_finalizers(target, object, None);
@@ -251,10 +253,11 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
         Origin::Custom(custom) => {
             metadata::validate_update(meta, old_meta, &path, &mut errors);
             let version = custom.version();
+            let (served, old_served) = (as_served(resource, new), as_served(resource, old));
             let outcome = if target.subresource == "status" {
-                version.validate_status_update(new, old, errors)
+                version.validate_status_update(&served, &old_served, errors)
             } else {
-                version.validate_update(new, old, errors)
+                version.validate_update(&served, &old_served, errors)
             };
             target.call.warnings.extend(outcome.warnings);
             refuse(resource, new, &outcome.errors)?;
@@ -262,6 +265,16 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
             Ok(())
         }
     }
+}
+
+/// A custom object as its rules see it: in the version that the caller asked for.
+fn as_served<'a>(resource: &Resource, object: &'a Value) -> Cow<'a, Value> {
+    if object["apiVersion"] == *resource.api_version {
+        return Cow::Borrowed(object);
+    }
+    let mut served = object.clone();
+    served["apiVersion"] = resource.api_version.as_str().into();
+    Cow::Owned(served)
 }
 
 fn warn(target: &Target<'_>, rules: &Rules, object: &Value) {

@@ -163,6 +163,9 @@ async fn attempt(
 /// Whether the object is stored as it is read now. One of an older definition or version is written anew even by a
 /// change that changes nothing, which is how clients migrate.
 fn is_fresh(target: &Target<'_>, old: &Value, entry: &Entry) -> Result<bool, Status> {
+    if entry.created == entry.modified && target.resource.rules().is_some_and(|rules| (rules.stored_unsettled)(old)) {
+        return Ok(false);
+    }
     if target.resource.as_custom().is_none() || target.resource.webhook().is_some() {
         return Ok(true);
     }

@@ -41,7 +41,7 @@ pub(super) fn validate(spec: &Spot<'_>, old: Option<&Value>, errors: &mut Errors
     if !validate_each(&addresses, old, errors) {
         return;
     }
-    if given.len() > 1 && (given.len() > 2 || is_ipv6(given[0]) == is_ipv6(given[1])) {
+    if given.len() > 1 && given.iter().all(|one| is_ipv6(one) == is_ipv6(given[0])) {
         addresses.invalid("may specify no more than one IP for each IP family", errors);
     }
     if !is_headless(spec.value) {

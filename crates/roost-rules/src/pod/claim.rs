@@ -3,9 +3,11 @@
 use roost_object::field::{Error, Errors};
 use roost_object::{Quantity, metadata};
 
-use crate::check::Check::{OneOf, Required, Selector};
+use crate::check::Check::{Required, Selector};
 use crate::check::{Check, LABEL, SUBDOMAIN, Spot};
 use crate::resource_name;
+
+const MODES: &[&str] = &["Block", "Filesystem"];
 
 static ACCESS_MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
@@ -76,7 +78,10 @@ pub(crate) fn validate_spec(spec: &Spot<'_>, errors: &mut Errors) {
         Some(Err(_)) => {}
     }
     spec.field("storageClassName").check(&[SUBDOMAIN], errors);
-    spec.field("volumeMode").check(&[OneOf(&["Block", "Filesystem"])], errors);
+    let mode = spec.field("volumeMode");
+    if mode.given() && !MODES.contains(&mode.text()) {
+        errors.push(Error::not_supported(&mode.path, mode.text(), MODES));
+    }
     validate_data_sources(spec, errors);
     spec.field("volumeAttributesClassName").check(&[SUBDOMAIN], errors);
 }

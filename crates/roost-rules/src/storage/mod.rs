@@ -35,6 +35,7 @@ pub(crate) static TABLE: &[Rules] = &[
         validate_update: claim::validate_update,
         validate_status_update: claim::validate_status_update,
         warnings: claim::warnings,
+        stored_unsettled: |_| true,
         ..Rules::NONE
     },
     Rules {

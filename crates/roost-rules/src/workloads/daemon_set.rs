@@ -51,6 +51,10 @@ fn fill(set: &mut Value) {
         let update = strategy.at_or_empty("rollingUpdate");
         update.fill("maxUnavailable", 1);
         update.fill("maxSurge", 0);
+    } else if let Some(update) = strategy.at("rollingUpdate") {
+        // Stock's own type has no way to leave them out.
+        update.fill("maxUnavailable", 0);
+        update.fill("maxSurge", 0);
     }
     spec.fill("revisionHistoryLimit", 10);
     pod::fill_template(spec, "template");

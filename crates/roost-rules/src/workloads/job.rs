@@ -30,13 +30,17 @@ pub(super) const RULES: Rules = Rules {
         pod::drop_disabled_template(new.at_or_empty("spec"), "template");
     },
     prepare_update: |new, old| {
-        new.at_or_empty("metadata").drop_field(SHARES_LABELS);
+        let meta = new.at_or_empty("metadata");
+        if meta[SHARES_LABELS] == "" {
+            meta.drop_field(SHARES_LABELS);
+        }
         keep_status(new, old);
         pod::drop_disabled_template(new.at_or_empty("spec"), "template");
     },
     prepare_status_update: keep_spec,
     generation: Generation::Spec,
     settle,
+    stored_unsettled: has_only_generated_labels,
     validate: |new, errors| validate(new, None, errors),
     validate_update: job_update::validate,
     validate_status_update: job_status::validate_update,
@@ -91,6 +95,14 @@ fn settle(job: &mut Value) {
     if labels.is_object() && meta["labels"].as_object().is_none_or(serde_json::Map::is_empty) {
         meta["labels"] = labels;
     }
+}
+
+/// Whether the labels of a job are those that its selector was made of: `settle` took them over.
+fn has_only_generated_labels(job: &Value) -> bool {
+    let labels = &job["metadata"]["labels"];
+    job["spec"]["manualSelector"] != true
+        && *labels == job["spec"]["template"]["metadata"]["labels"]
+        && labels.as_object().is_some_and(|labels| labels.len() == NAME_LABELS.len() + UID_LABELS.len())
 }
 
 /// Fills up what lies below the spec of a job.

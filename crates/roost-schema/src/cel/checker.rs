@@ -104,7 +104,11 @@ impl<'s> Checker<'_, 's, '_, '_> {
         if let Some(kind) = self.variable(name) {
             return Some((kind, Reference::Variable(name.into())));
         }
-        let named = type_named(name)?;
+        let named = if self.constructs && patch::is_constructed(name) {
+            Type::Object(ObjectType::Constructed(name.into()))
+        } else {
+            type_named(name)?
+        };
         let kind =
             if name == "type" { Type::Type(Some(Type::Type(None).into())) } else { Type::Type(Some(named.into())) };
         Some((kind, Reference::TypeName(name.into())))

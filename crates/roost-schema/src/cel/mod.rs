@@ -59,8 +59,13 @@ pub enum CompileError {
     #[error("{0}")]
     Issues(String),
     /// The expression is well-typed but cannot be made ready to run.
-    #[error("program instantiation failed: {0}")]
-    Instantiation(String),
+    #[error("program instantiation failed: {reason}")]
+    Instantiation {
+        /// What stands in the way.
+        reason: String,
+        /// The type that its value would have, in words.
+        output: String,
+    },
 }
 
 /// A compiled expression.
@@ -135,7 +140,9 @@ fn compile_with<'s>(
         return Err(CompileError::Issues(problems.render()));
     }
     let names: Vec<&str> = variables.iter().map(|(name, _)| *name).collect();
-    let plan = plan::plan(&checked, &names).map_err(CompileError::Instantiation)?;
+    let output = checked.type_of(&checked.root).clone();
+    let plan = plan::plan(&checked, &names)
+        .map_err(|reason| CompileError::Instantiation { reason, output: output.to_string() })?;
     let uses = names
         .iter()
         .filter(|name| {
@@ -144,7 +151,6 @@ fn compile_with<'s>(
         })
         .map(ToString::to_string)
         .collect();
-    let output = checked.type_of(&checked.root).clone();
     let program = Program { plan, variables: names.into_iter().map(str::to_owned).collect() };
     Ok(Compiled { program, output, uses, checked })
 }

@@ -4,6 +4,9 @@ use super::{Rule, RuleSet, find_field};
 use crate::Structural;
 use crate::cel::{self, Estimator, Place, Program, Type};
 
+/// What stock says of rules at a place that expressions cannot see.
+pub(super) const NO_TYPE: &str = "failed to convert to declType for CEL validation rules";
+
 /// A rule made ready to run.
 #[derive(Debug)]
 pub(crate) struct CompiledRule {
@@ -54,7 +57,7 @@ pub(crate) fn compile_rule(
     }
     // The name is a placeholder that expressions must not rely on; stock makes up a new one each time.
     let Some(this) = place.declared_type("selfType") else {
-        compiled.program = Err("failed to convert to declType for CEL validation rules".to_owned());
+        compiled.program = Err(NO_TYPE.to_owned());
         return (compiled, failure);
     };
     let old = if rule.optional_old_self == Some(true) { Type::Optional(this.clone().into()) } else { this.clone() };
@@ -91,8 +94,8 @@ pub(crate) fn compile_rule(
             Err(error @ cel::CompileError::Issues(_)) => {
                 failure.message = Some(format!("messageExpression compilation failed: {error}"));
             }
-            Err(cel::CompileError::Instantiation(words)) => {
-                failure.message = Some(format!("messageExpression instantiation failed: {words}"));
+            Err(cel::CompileError::Instantiation { reason, .. }) => {
+                failure.message = Some(format!("messageExpression instantiation failed: {reason}"));
             }
             Ok(found) if !matches!(found.output, Type::String) => {
                 failure.message = Some("messageExpression must evaluate to a string".to_owned());

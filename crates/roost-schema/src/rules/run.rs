@@ -3,9 +3,9 @@
 use roost_object::field::{Error, Kind, Path};
 use serde_json::Value;
 
-use super::compile::CompiledRule;
+use super::compile::{CompiledRule, NO_TYPE};
 use super::{Rule, RuleOutcome};
-use crate::cel::{EvalError, PER_CALL_LIMIT, Program, REQUEST_BUDGET, Value as CelValue, View};
+use crate::cel::{EvalError, PER_CALL_LIMIT, Place, Program, REQUEST_BUDGET, Value as CelValue, View};
 use crate::structural::Type;
 use crate::validate::correlation::{Correlated, KeyedElements};
 use crate::{Structural, wording};
@@ -37,9 +37,21 @@ impl Structural {
         budget: u64,
     ) -> (Vec<Error>, Option<u64>) {
         let mut runner = Runner { outcome: RuleOutcome::default(), budget };
+        if !is_visible(self) {
+            if self.rules.is_some() {
+                let words = format!("rule compiler initialization error: {NO_TYPE}");
+                runner.outcome.errors.push(invalid(path, self, words));
+            }
+            return (runner.outcome.errors, Some(budget));
+        }
         let stopped = runner.walk(self, value, old, path, Correlation::default()).is_err();
         (runner.outcome.errors, (!stopped).then_some(runner.budget))
     }
+}
+
+/// Whether rules have a type for values here. Where they do not, no rule runs, nor any below.
+fn is_visible(schema: &Structural) -> bool {
+    Place::root(schema, schema.root || schema.embedded).is_visible()
 }
 
 /// No further rules may run.
@@ -132,7 +144,8 @@ impl Runner {
                         self.walk(additional, value, old_entry(name), &path.key(name), below)?;
                     }
                 }
-                for (name, property) in schema.properties.iter().filter(|(_, property)| property.below.rules) {
+                let has_rules = |property: &Structural| property.below.rules && is_visible(property);
+                for (name, property) in schema.properties.iter().filter(|(_, property)| has_rules(property)) {
                     if let Some(value) = map.get(name.as_ref()) {
                         let below = correlation.key(name);
                         self.walk(property, value, old_entry(name), &path.child(name), below)?;

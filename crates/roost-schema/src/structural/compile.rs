@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Additional, Below, Checks, ListType, MapType, Structural, Type};
+use super::{Additional, Below, Checks, ListType, MapType, Structural, Type, UnknownNames};
 use crate::pattern::Pattern;
 use crate::validate::format::Format;
 
@@ -128,8 +128,10 @@ fn checks(
         list.iter().map(|inner| node(inner, depth + 1)).collect()
     };
     let format_kind = if int_or_string { Type::Any } else { kind };
+    let format = Format::parse(text(schema, "format"), format_kind);
     let out = Checks {
-        format: Format::parse(text(schema, "format"), format_kind),
+        unknown: unknown_names(schema, kind, format),
+        format,
         maximum: number(schema, "maximum"),
         exclusive_maximum: flag(schema, "exclusiveMaximum"),
         minimum: number(schema, "minimum"),
@@ -156,9 +158,16 @@ fn checks(
     Ok((!out.is_empty()).then_some(out))
 }
 
+fn unknown_names(schema: &Map<String, Value>, kind: Type, format: Option<Format>) -> Option<Box<UnknownNames>> {
+    let name = if kind == Type::Any { text(schema, "type") } else { "" };
+    let format = if format.is_none() { text(schema, "format") } else { "" };
+    (!name.is_empty() || !format.is_empty()).then(|| UnknownNames { kind: name.into(), format: format.into() }.into())
+}
+
 impl Checks {
     fn is_empty(&self) -> bool {
         self.format.is_none()
+            && self.unknown.is_none()
             && self.maximum.is_none()
             && self.minimum.is_none()
             && self.multiple_of.is_none()

@@ -185,7 +185,7 @@ impl Coercion<'_> {
             map.remove(name);
         }
         let Some(metadata) = map.get_mut("metadata") else { return Ok(()) };
-        let prefix = trail.key("metadata");
+        let prefix = trail.field("metadata");
         match decode(metadata, self.drop_malformed, &prefix, self.unknown) {
             Err(words) if !self.drop_malformed => {
                 Err(wording::error(Kind::Invalid, trail.field("metadata"), metadata, words))

@@ -144,6 +144,15 @@ pub(crate) struct Checks {
     pub(crate) any_of: Box<[Structural]>,
     pub(crate) one_of: Box<[Structural]>,
     pub(crate) not: Option<Box<Structural>>,
+    /// Names that are not known here.
+    pub(crate) unknown: Option<Box<UnknownNames>>,
+}
+
+/// A type or a format that is not known, or not for values of the type, by name. Only defaults are held to them.
+#[derive(Debug)]
+pub(crate) struct UnknownNames {
+    pub(crate) kind: Box<str>,
+    pub(crate) format: Box<str>,
 }
 
 impl Structural {

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use self::correlation::{Correlated, Elements};
 pub(crate) use self::place::Place;
-use crate::structural::{Additional, Checks, Structural, Type};
+use crate::structural::{Additional, Checks, Structural, Type, UnknownNames};
 use crate::wording;
 
 impl Structural {
@@ -80,8 +80,22 @@ impl<'a> Findings<'a> {
         schema.int_or_string && !self.is_default
     }
 
-    fn type_names(&self, schema: &Structural) -> &'static str {
-        if self.is_int_or_string(schema) { "integer,string" } else { schema.kind.name() }
+    /// Names that only defaults are held to.
+    fn unknown<'s>(&self, schema: &'s Structural) -> Option<&'s UnknownNames> {
+        schema.checks.as_deref()?.unknown.as_deref().filter(|_| self.is_default)
+    }
+
+    fn type_names<'s>(&self, schema: &'s Structural) -> &'s str {
+        match self.unknown(schema) {
+            Some(unknown) if !unknown.kind.is_empty() => &unknown.kind,
+            _ if self.is_int_or_string(schema) => "integer,string",
+            _ => schema.kind.name(),
+        }
+    }
+
+    fn format_name<'s>(&self, schema: &'s Structural) -> &'s str {
+        let known = schema.checks.as_deref().and_then(|checks| checks.format).map(format::Format::name);
+        known.or_else(|| self.unknown(schema).map(|unknown| &*unknown.format)).unwrap_or_default()
     }
 
     fn merge(&mut self, other: Findings<'_>) {
@@ -173,9 +187,9 @@ pub(crate) fn check(
 ) {
     let checks = schema.checks.as_deref();
     let format = checks.and_then(|checks| checks.format);
-    let typed = schema.kind != Type::Any || findings.is_int_or_string(schema);
+    let typed = !findings.type_names(schema).is_empty();
     if value.is_null() {
-        if typed && !schema.nullable {
+        if typed && !schema.nullable && findings.type_names(schema) != "null" {
             findings.type_invalid(&place.to_string(), findings.type_names(schema), "null");
         } else {
             findings.matches += 1;
@@ -183,7 +197,7 @@ pub(crate) fn check(
         check_enum(checks, value, place, findings);
         return;
     }
-    if typed || format.is_some() {
+    if typed || !findings.format_name(schema).is_empty() {
         check_type(schema, value, place, findings);
         findings.matches += 1;
     }
@@ -229,7 +243,7 @@ pub(crate) fn check(
 
 /// Checks the JSON type, with kube-openapi's notions of which numbers pass for which.
 fn check_type(schema: &Structural, value: &Value, place: &Place<'_>, findings: &mut Findings<'_>) {
-    let format = schema.checks.as_ref().and_then(|checks| checks.format);
+    let format = findings.format_name(schema);
     let is_either = findings.is_int_or_string(schema);
     let wants = |kind: Type| {
         if is_either { matches!(kind, Type::Integer | Type::String) } else { schema.kind == kind }
@@ -246,10 +260,10 @@ fn check_type(schema: &Structural, value: &Value, place: &Place<'_>, findings: &
         given == Type::Number && wants(Type::Integer) && value.as_f64().is_some_and(number::is_json_integer);
     let integer_passes_for_number = given == Type::Integer && wants(Type::Number);
     let passes = wants(given) || float_passes_for_integer || integer_passes_for_number;
-    if let Some(format) = format {
+    if !format.is_empty() {
         let plain = !matches!(value, Value::String(_) | Value::Array(_));
-        if plain && !passes && given_format != format.name() {
-            findings.type_invalid(&place.to_string(), format.name(), given_format);
+        if plain && !passes && given_format != format {
+            findings.type_invalid(&place.to_string(), format, given_format);
             return;
         }
         if !plain && !wants(Type::Number) && !wants(Type::Integer) {
@@ -270,13 +284,12 @@ fn check_text(checks: Option<&Checks>, text: &str, place: &Place<'_>, findings: 
         && exceeds(text, limit)
     {
         let name = place.to_string();
-        let unit = if limit == 1 { "byte" } else { "bytes" };
-        let error = Error {
-            kind: Kind::TooLong,
-            field: findings.field(&name),
-            value: None,
-            detail: format!("may not be more than {limit} {unit}"),
+        let detail = match limit {
+            _ if limit < 0 => "value is too long".to_owned(),
+            1 => "may not be more than 1 byte".to_owned(),
+            _ => format!("may not be more than {limit} bytes"),
         };
+        let error = Error { kind: Kind::TooLong, field: findings.field(&name), value: None, detail };
         findings.push(format!("{name} in body should be at most {limit} chars long"), error);
         return;
     }

@@ -6,6 +6,7 @@ use roost_merge::merge_patch;
 use serde_json::{Value, json};
 
 use super::change::{change, patch_between};
+use super::operations::operations;
 use super::schema::{Kind, Shape, resolve};
 use super::trial::Question;
 use super::valid::{OF_THE_SERVER, Valid};
@@ -41,10 +42,12 @@ pub(super) enum Way {
     Merge,
     Strategic,
     Apply,
+    Operate,
 }
 
 impl Way {
-    pub(super) const ALL: [Self; 5] = [Self::Create, Self::Replace, Self::Merge, Self::Strategic, Self::Apply];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Create, Self::Replace, Self::Merge, Self::Strategic, Self::Apply, Self::Operate];
 
     fn patch(self) -> Option<PatchKind> {
         match self {
@@ -52,6 +55,7 @@ impl Way {
             Self::Merge => Some(PatchKind::Merge),
             Self::Strategic => Some(PatchKind::Strategic),
             Self::Apply => Some(PatchKind::Apply),
+            Self::Operate => Some(PatchKind::Json),
         }
     }
 }
@@ -64,6 +68,7 @@ impl fmt::Display for Way {
             Self::Merge => "merged",
             Self::Strategic => "strategically merged",
             Self::Apply => "applied",
+            Self::Operate => "patched",
         })
     }
 }
@@ -77,7 +82,7 @@ pub(super) struct Case<'a> {
     valid: Option<&'a Valid>,
     /// The path and query.
     target: String,
-    /// The object that is created, or the merge patch that stands for what is changed.
+    /// The object that is created, the merge patch that stands for what is changed, or the operations.
     content: Value,
 }
 
@@ -93,6 +98,10 @@ impl<'a> Case<'a> {
         let mut generator = Generator { random, shapes: &kind.shapes, density };
         let (path, content) = match way {
             Way::Create => (kind.collection.clone(), created(&mut generator, kind)),
+            Way::Operate => {
+                let valid = valid?;
+                (valid.path.clone(), operations(&mut generator, &kind.shape, &valid.object))
+            }
             _ => updated(&mut generator, kind, valid?)?,
         };
         let strictness = *generator.random.pick(&["", "", "&fieldValidation=Strict"]);
@@ -157,7 +166,7 @@ impl Question for Case<'_> {
             Way::Create => "body",
             Way::Replace => "body, beside the valid object's,",
             Way::Apply => "applied, beside type and name,",
-            Way::Merge | Way::Strategic => "patch",
+            Way::Merge | Way::Strategic | Way::Operate => "patch",
         };
         format!("{name} {}", self.content)
     }

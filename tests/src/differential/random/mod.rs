@@ -7,6 +7,7 @@
 mod case;
 mod change;
 mod custom;
+mod operations;
 mod pools;
 mod schema;
 mod smaller;

@@ -112,7 +112,11 @@ fn range(call: &Invocation<'_, '_>) -> Result<Cidr, EvalError> {
 fn contains_ip<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
     match call.args {
         [Value::Cidr(cidr), Value::Ip(ip)] => Ok(Value::Bool(cidr.contains(*ip))),
-        [Value::Cidr(cidr), Value::String(text)] => Ok(Value::Bool(cidr.contains(parse_ip(text)?))),
+        // What is no address is told by its type, for stock looks at the wrong one of the two for its reason.
+        [Value::Cidr(cidr), Value::String(text)] => match parse_ip(text) {
+            Ok(ip) => Ok(Value::Bool(cidr.contains(ip))),
+            Err(_) => call.no_such_overload(),
+        },
         _ => call.no_such_overload(),
     }
 }

@@ -103,19 +103,19 @@ fn compile(schema: Props<'_>) -> Result<Structural, String> {
 }
 
 fn validate_root(schema: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
+    // The first field that is wrong is told, in the order of stock's type: these three stand before the type.
+    let first = ["id", "$schema", "$ref"].iter().any(|name| schema.json().get(*name).is_some_and(|v| is_set(name, v)));
     let kind = schema.kind();
-    if !kind.is_empty() && kind != "object" {
+    if !first && !kind.is_empty() && kind != "object" {
         let words =
             "only \"object\" is allowed as the type at the root of the schema if the status subresource is enabled";
         errors.push(Error::invalid(&path.child("openAPIV3Schema.type"), kind, words));
         return;
     }
-    let stray = schema.json().iter().any(|(name, value)| {
-        let pointer = matches!(name.as_str(), "additionalProperties" | "additionalItems" | "not" | "default");
-        let given = if pointer { !value.is_null() } else { !super::props::is_empty(value) };
-        given && !ROOT_FIELDS.iter().any(|(allowed, _)| allowed == name)
-    });
-    if stray {
+    let is_stray = |(name, value): (&String, &serde_json::Value)| {
+        is_set(name, value) && !ROOT_FIELDS.iter().any(|(allowed, _)| allowed == name)
+    };
+    if schema.json().iter().any(is_stray) {
         let allowed: Vec<_> = ROOT_FIELDS.iter().map(|(_, name)| *name).collect();
         let words = format!(
             "only [{}] fields are allowed at the root of the schema if the status subresource is enabled",
@@ -123,6 +123,32 @@ fn validate_root(schema: Props<'_>, path: &Path<'_>, errors: &mut Errors) {
         );
         let field = path.child("openAPIV3Schema").to_string();
         errors.push(wording::error_showing(Kind::Invalid, field, &shown::schema(schema), &words));
+    }
+}
+
+/// Whether a field of stock's type is set: an empty list or map is, an empty text or `false` only behind a pointer.
+pub(super) fn is_set(name: &str, value: &serde_json::Value) -> bool {
+    use serde_json::Value;
+    let pointer = || {
+        matches!(
+            name,
+            "$ref"
+                | "default"
+                | "additionalProperties"
+                | "additionalItems"
+                | "labelSelectorPath"
+                | "optionalOldSelf"
+                | "reason"
+                | "x-kubernetes-preserve-unknown-fields"
+                | "x-kubernetes-list-type"
+                | "x-kubernetes-map-type"
+        )
+    };
+    match value {
+        Value::Null => false,
+        Value::Bool(flag) => *flag || pointer(),
+        Value::String(text) => !text.is_empty() || pointer(),
+        Value::Number(_) | Value::Array(_) | Value::Object(_) => true,
     }
 }
 

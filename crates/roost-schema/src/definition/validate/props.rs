@@ -12,7 +12,7 @@ pub(super) enum Items<'a> {
     Many(Vec<Props<'a>>),
 }
 
-/// What follows `additionalProperties`.
+/// What follows `additionalProperties` and `additionalItems`.
 pub(super) enum Additional<'a> {
     Allowed(bool),
     Schema(Props<'a>),
@@ -98,7 +98,15 @@ impl<'a> Props<'a> {
     }
 
     pub(super) fn additional(self) -> Option<Additional<'a>> {
-        match self.get("additionalProperties")? {
+        self.schema_or_flag("additionalProperties")
+    }
+
+    pub(super) fn additional_items(self) -> Option<Additional<'a>> {
+        self.schema_or_flag("additionalItems")
+    }
+
+    fn schema_or_flag(self, name: &str) -> Option<Additional<'a>> {
+        match self.get(name)? {
             Value::Bool(allowed) => Some(Additional::Allowed(*allowed)),
             other => Props::of(other).map(Additional::Schema),
         }

@@ -111,10 +111,10 @@ pub(super) fn schema(props: Props<'_>) -> String {
         .add("AnyOf", &all("anyOf"))
         .add("Not", &props.schema("not").map_or_else(|| "null".to_owned(), schema))
         .add("Properties", &named("properties"))
-        .add("AdditionalProperties", &additional(props))
+        .add("AdditionalProperties", &additional(props.additional()))
         .add("PatternProperties", &named("patternProperties"))
-        .add("Dependencies", &named("dependencies"))
-        .add("AdditionalItems", &value("additionalItems"))
+        .add("Dependencies", &dependencies(props))
+        .add("AdditionalItems", &additional(props.additional_items()))
         .add("Definitions", &named("definitions"))
         .add("ExternalDocs", &external_docs(props))
         .add("Example", &value("example"))
@@ -143,8 +143,19 @@ pub(super) fn items(props: Props<'_>) -> String {
     }
 }
 
-fn additional(props: Props<'_>) -> String {
-    match props.additional() {
+/// What depends on a property: a schema, or a list of other properties.
+fn dependencies(props: Props<'_>) -> String {
+    let Some(given) = props.get("dependencies").and_then(Value::as_object) else { return "null".to_owned() };
+    let entries = given.iter().map(|(name, value)| {
+        let inner = Props::of(value).map_or_else(|| "null".to_owned(), schema);
+        let names = list(value.as_array().map(Vec::as_slice), json);
+        format!("{}:{}", text(name), Fields::new().add("Schema", &inner).add("Property", &names).end())
+    });
+    format!("{{{}}}", entries.collect::<Vec<_>>().join(","))
+}
+
+fn additional(additional: Option<Additional<'_>>) -> String {
+    match additional {
         None => "null".to_owned(),
         Some(Additional::Allowed(allowed)) => {
             Fields::new().add("Allows", &allowed.to_string()).add("Schema", "null").end()

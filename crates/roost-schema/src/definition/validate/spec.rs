@@ -33,12 +33,44 @@ pub(super) struct VersionView<'a> {
 }
 
 fn same(versions: &[VersionView<'_>], name: &str) -> bool {
-    fn part<'a>(version: &VersionView<'a>, name: &str) -> Option<&'a Value> {
-        let part = version.props.json().get(name);
-        part.filter(|value| !value.is_null() && value.as_array().is_none_or(|list| !list.is_empty()))
-    }
     let Some(first) = versions.first() else { return false };
-    versions.iter().all(|version| part(version, name) == part(first, name))
+    let part = |version: &VersionView<'_>| version.props.json().get(name).cloned();
+    versions.iter().all(|version| equal(part(version).as_ref(), part(first).as_ref()))
+}
+
+/// Whether two parts of definitions are the same to stock: an empty list or map is the same as none, `false` and an empty
+/// text too where no pointer leads to them.
+fn equal(a: Option<&Value>, b: Option<&Value>) -> bool {
+    match (a, b) {
+        (Some(Value::Object(a)), Some(Value::Object(b))) => {
+            let names: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            names.into_iter().all(|name| match name.as_str() {
+                // JSON as it was written.
+                "default" | "example" => a.get(name) == b.get(name),
+                _ => match (a.get(name), b.get(name)) {
+                    (Some(one), None) | (None, Some(one)) => says_nothing(name, one),
+                    (a, b) => equal(a, b),
+                },
+            })
+        }
+        (Some(Value::Array(a)), Some(Value::Array(b))) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(Some(a), Some(b)))
+        }
+        (Some(one), None) | (None, Some(one)) => one.is_null() || one.as_array().is_some_and(Vec::is_empty),
+        (a, b) => a == b,
+    }
+}
+
+fn says_nothing(name: &str, value: &Value) -> bool {
+    match name {
+        "properties" | "patternProperties" | "definitions" | "dependencies" => {
+            value.as_object().is_some_and(serde_json::Map::is_empty) || value.is_null()
+        }
+        _ => match value {
+            Value::Object(_) => false,
+            other => !super::open_api::is_set(name, other) || other.as_array().is_some_and(Vec::is_empty),
+        },
+    }
 }
 
 impl<'a> SpecView<'a> {

@@ -77,14 +77,14 @@ pub(super) fn validate_spec(spec: &SpecView<'_>, mut options: Options, path: &Pa
     subresources(spec.shared.subresources, &path.child("subresources"), errors);
     columns(spec.shared.columns, &path.child("additionalPrinterColumns"), errors);
     if !spec.shared.selectable.is_empty() {
-        let path = path.child("selectableFields");
         match spec.shared.schema {
             None => {
-                errors.push(Error::invalid(&path, "", "may only be set when validations.schema is included"));
+                let words = "may only be set when validations.schema is included";
+                errors.push(Error::invalid(&path.child("selectableFields"), "", words));
             }
             Some(schema) => {
                 let schema = schema.get("openAPIV3Schema");
-                selectable(spec.shared.selectable, schema, "", &options, &path, errors);
+                selectable(spec.shared.selectable, schema, "", &options, path, errors);
             }
         }
     }
@@ -194,13 +194,12 @@ fn validate_version(
     columns(version.columns.unwrap_or_default(), &path.child("additionalPrinterColumns"), errors);
     let fields = version.selectable.unwrap_or_default();
     if !fields.is_empty() {
-        let path = path.child("selectableFields");
         match version.schema.and_then(|schema| schema.get("openAPIV3Schema")) {
             None => {
                 let words = "may only be set when `version.schema.openAPIV3Schema` is not included";
-                errors.push(Error::invalid(&path, "", words));
+                errors.push(Error::invalid(&path.child("selectableFields"), "", words));
             }
-            schema => selectable(fields, schema, version.props.text("name"), options, &path, errors),
+            schema => selectable(fields, schema, version.props.text("name"), options, path, errors),
         }
     }
 }
@@ -288,6 +287,7 @@ fn columns(columns: &[Value], path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
+/// Checks the selectable fields of what stands at a path: a version, or the spec for all versions.
 fn selectable(
     fields: &[Value],
     schema: Option<&Value>,
@@ -297,7 +297,11 @@ fn selectable(
     errors: &mut Errors,
 ) {
     let nothing = Value::Object(serde_json::Map::new());
-    let Ok(schema) = Structural::compile_part(schema.unwrap_or(&nothing)) else { return };
+    let schema = Structural::compile_part(schema.unwrap_or(&nothing));
+    if let Err(words) = &schema {
+        errors.push(Error::invalid(&path.child("schema.openAPIV3Schema"), "", words.to_string()));
+    }
+    let path = &path.child("selectableFields");
     let mut seen: Vec<String> = Vec::new();
     for (index, field) in fields.iter().filter_map(Props::of).enumerate() {
         let index_path = path.index(index);
@@ -307,7 +311,9 @@ fn selectable(
             errors.push(Error::required(&path, ""));
             continue;
         }
-        let found = match find_field(json_path, &schema, false) {
+        // Stock breaks off here when there is no schema to look in.
+        let Ok(schema) = &schema else { continue };
+        let found = match find_field(json_path, schema, false) {
             Ok(found) => found,
             Err(words) => {
                 errors.push(Error::invalid(&path, json_path, format!("is an invalid path: {words}")));
