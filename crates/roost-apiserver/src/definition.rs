@@ -1,7 +1,7 @@
 //! The row of rules of CustomResourceDefinition, whose rules live with the schemas that it defines.
 
 use roost_object::Value;
-use roost_rules::{Generation, NameRule, Rules, keep_all_but_status, keep_status};
+use roost_rules::{Generation, NameRule, Rules, keep_spec, keep_status};
 use serde_json::json;
 
 /// The rules of CustomResourceDefinition.
@@ -26,7 +26,8 @@ pub(crate) static RULES: Rules = Rules {
             stored.push(version.into());
         }
     },
-    prepare_status_update: keep_all_but_status,
+    // Stock means to keep the metadata as well, but takes it from the wrong object.
+    prepare_status_update: keep_spec,
     generation: Generation::Spec,
     validate: |definition, errors| errors.extend(roost_schema::validate_definition(definition)),
     validate_update: |new, old, errors| errors.extend(roost_schema::validate_definition_update(new, old)),

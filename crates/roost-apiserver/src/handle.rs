@@ -35,7 +35,9 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
         return Err(Status::bad_request(format!("Name parameter invalid: {name}: {}", words.join(";"))));
     }
     let routed = match resource.as_custom() {
-        None => negotiate::route_to(&call.headers, if matches!(verb, "list" | "watch") { LISTED } else { &LISTED[..3] }),
+        None => {
+            negotiate::route_to(&call.headers, if matches!(verb, "list" | "watch") { LISTED } else { &LISTED[..3] })
+        }
         Some(_) => Ok(()),
     };
     // Nobody is warned of what stock's router refuses already.

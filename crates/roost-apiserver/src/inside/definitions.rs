@@ -12,7 +12,7 @@ use crate::call::Call;
 use crate::clock;
 use crate::cluster::Cluster;
 use crate::options::DeleteOptions;
-use crate::write::{self, CONTROLLERS, Target, finalizers, metadata_text};
+use crate::write::{self, API_SERVER, Target, finalizers, metadata_text};
 
 /// Deletes the objects of a definition, then lets it go.
 pub(super) async fn end(cluster: &Arc<Cluster>, name: &str) -> Result<(), Status> {
@@ -67,7 +67,7 @@ async fn change(
     transform: write::Transform<'_>,
 ) -> Result<(), Status> {
     let object = Object::of_cluster("apiextensions.k8s.io", "customresourcedefinitions", name);
-    edit::change(cluster, object, subresource, CONTROLLERS, transform).await
+    edit::change(cluster, object, subresource, API_SERVER, transform).await
 }
 
 /// Deletes what can be deleted and counts what stays.

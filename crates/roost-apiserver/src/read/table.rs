@@ -105,8 +105,10 @@ fn go_kind(resource: &Resource, suffix: &str) -> String {
     match &resource.origin {
         Origin::Custom(_) => format!("*unstructured.Unstructured{suffix}"),
         Origin::BuiltIn(..) => {
-            let package =
-                if resource.group.is_empty() { "core" } else { resource.group.split('.').next().unwrap_or_default() };
+            let package = match resource.group.as_str() {
+                "" | "events.k8s.io" => "core",
+                group => group.split('.').next().unwrap_or_default(),
+            };
             format!("*{package}.{}{suffix}", resource.kind)
         }
     }

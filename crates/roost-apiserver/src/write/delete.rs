@@ -246,8 +246,9 @@ fn orphans_by_default(target: &Target<'_>) -> bool {
     target.resource.is("", "replicationcontrollers") || target.resource.is("batch", "jobs")
 }
 
-/// Stock looks at the preconditions of namespaces before it looks at those of all kinds, and in other words.
-fn check_namespace_preconditions(target: &Target<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
+/// Namespaces and definitions look at their preconditions themselves, before stock does so for all kinds, and say it in
+/// other words.
+fn check_preconditions_first(target: &Target<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
     for (what, wanted, field) in
         [("UID", &options.uid, "uid"), ("ResourceVersion", &options.resource_version, "resourceVersion")]
     {
@@ -262,12 +263,13 @@ fn check_namespace_preconditions(target: &Target<'_>, old: &Value, options: &Del
 
 /// Whether the object is the one that the caller means to delete.
 pub(crate) fn check_preconditions(target: &Target<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
-    if target.resource.is("", "namespaces") {
-        return check_namespace_preconditions(target, old, options);
+    let resource = target.resource;
+    if resource.is("", "namespaces") || resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+        return check_preconditions_first(target, old, options);
     }
     // Events of both groups are the same objects.
-    let group = if target.resource.is("events.k8s.io", "events") { "" } else { &*target.resource.group };
-    let subject = GroupResource::new(group, &*target.resource.kind);
+    let group = if resource.is("events.k8s.io", "events") { "" } else { &*resource.group };
+    let subject = GroupResource::new(group, &*resource.kind);
     if let Some(uid) = &options.uid
         && uid != metadata_text(old, "uid")
     {
