@@ -48,11 +48,19 @@ pub(super) struct Pass<'p, 'a> {
     found: RefCell<HashMap<&'p str, Result<Value<'a>, EvalError>>>,
     spent: Cell<u64>,
     budget: Cell<u64>,
+    /// Whether access can be asked about.
+    asks: bool,
 }
 
 impl<'p, 'a> Pass<'p, 'a> {
     pub(super) fn new(input: &'p Input<'a>, variables: &'p [Variable], names: &'a Json, budget: u64) -> Self {
-        Self { input, variables, names, found: RefCell::default(), spent: Cell::new(0), budget: Cell::new(budget) }
+        let (spent, budget) = (Cell::new(0), Cell::new(budget));
+        Self { input, variables, names, found: RefCell::default(), spent, budget, asks: true }
+    }
+
+    /// A pass over messages, for which nobody answers questions about access, not even those of variables.
+    pub(super) fn over_messages(input: &'p Input<'a>, variables: &'p [Variable], names: &'a Json, budget: u64) -> Self {
+        Self { asks: false, ..Self::new(input, variables, names, budget) }
     }
 
     /// What is left to spend.
@@ -120,6 +128,7 @@ impl<'a> Context<'a> for Pass<'_, 'a> {
             "params" => input.parameters.into(),
             "namespaceObject" => input.namespace.into(),
             "variables" => self.names.into(),
+            "authorizer" | "authorizer.requestResource" if !self.asks => return None,
             "authorizer" => Value::Access(Arc::default()),
             "authorizer.requestResource" => Value::Access(Arc::new(self.request_resource())),
             _ => return self.composed(name.strip_prefix("variables.")?),

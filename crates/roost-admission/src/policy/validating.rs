@@ -163,7 +163,7 @@ impl ValidatingPolicy {
 
     /// The messages that expressions make, whether they are needed or not; the error is a spent budget.
     fn messages(&self, input: &Input<'_>, budget: u64) -> Result<Vec<Option<String>>, &'static str> {
-        let pass = Pass::new(input, &self.variables, &self.variable_names, budget);
+        let pass = Pass::over_messages(input, &self.variables, &self.variable_names, budget);
         let message = |validation: &Validation| {
             let Some(expression) = &validation.message_expression else { return Ok(None) };
             Ok(match pass.evaluate(expression)? {
