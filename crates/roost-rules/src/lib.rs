@@ -54,6 +54,8 @@ pub struct Rules {
     pub validate: fn(&Value, &mut Errors),
     /// Checks an update of the main resource. Metadata is checked by the caller; `validate` is not called beside it.
     pub validate_update: fn(new: &Value, old: &Value, &mut Errors),
+    /// What an update finds wrong with the object as a whole, where that is not what `validate` finds.
+    pub validate_whole: Option<fn(new: &Value, old: &Value, &mut Errors)>,
     /// Checks an update of the status subresource.
     pub validate_status_update: fn(new: &Value, old: &Value, &mut Errors),
     /// What is allowed but should be known: the texts of `Warning` headers.
@@ -156,6 +158,7 @@ impl Rules {
         generation: Generation::Never,
         validate: |_, _| {},
         validate_update: |_, _, _| {},
+        validate_whole: None,
         validate_status_update: |_, _, _| {},
         warnings: |_, _| {},
         warns_on_update: |_, _| true,

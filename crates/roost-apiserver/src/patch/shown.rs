@@ -16,30 +16,60 @@ pub(super) fn patched(object: &Value, touched: &Value, resource: &Resource) -> S
     if !root.is_object() {
         root = Value::Object(Map::new());
     }
-    write(&mut out, object, Some(&root), Some(Shape::Struct(built_in.ty)));
+    let root_shape = Some(Shape::Struct(built_in.ty));
+    let moved =
+        |from: &str| steps(from).iter().fold(root_shape, |shape, name| shape.and_then(|shape| part(shape, name)));
+    write(&mut out, object, Some(&root), root_shape, &moved);
     out
 }
 
-/// The places that the operations of a JSON patch go through, as a tree.
+/// The places that the operations of a JSON patch go through, as a tree. At its ends stand `true` for what the patch
+/// brought or looked at, and for what it moved or copied the path that it came from.
 pub(super) fn touched_by_operations(operations: &Value) -> Value {
     let mut touched = Value::Object(Map::new());
     for operation in operations.as_array().into_iter().flatten() {
-        for name in ["path", "from"] {
-            let Some(path) = operation.get(name).and_then(Value::as_str) else { continue };
-            let mut place = &mut touched;
-            let steps: Vec<&str> = path.split('/').skip(1).collect();
-            for step in steps.iter().take(steps.len().saturating_sub(1)) {
-                let Value::Object(fields) = place else { break };
-                let name = step.replace("~1", "/").replace("~0", "~");
-                place = fields.entry(name).or_insert_with(|| Value::Object(Map::new()));
-            }
+        let text = |name: &str| operation.get(name).and_then(Value::as_str);
+        if let Some(from) = text("from") {
+            touch(&mut touched, from, None);
+        }
+        let end = match (text("op"), text("from")) {
+            (Some("move" | "copy"), Some(from)) => Some(Value::from(from)),
+            (Some("add" | "replace" | "test"), _) => Some(Value::Bool(true)),
+            _ => None,
+        };
+        if let Some(path) = text("path") {
+            touch(&mut touched, path, end);
         }
     }
     touched
 }
 
-fn write(out: &mut String, value: &Value, touched: Option<&Value>, shape: Option<Shape>) {
+fn touch(touched: &mut Value, path: &str, end: Option<Value>) {
+    let mut place = touched;
+    let mut steps = steps(path);
+    let last = steps.pop();
+    for step in steps {
+        let Value::Object(fields) = place else { return };
+        place = fields.entry(step).or_insert_with(|| Value::Object(Map::new()));
+    }
+    if let (Value::Object(fields), Some(last), Some(end)) = (place, last, end) {
+        fields.insert(last, end);
+    }
+}
+
+fn steps(path: &str) -> Vec<String> {
+    path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
+}
+
+fn part(shape: Shape, name: &str) -> Option<Shape> {
+    child(shape, name).or_else(|| element(shape))
+}
+
+type Moved<'a> = &'a dyn Fn(&str) -> Option<Shape>;
+
+fn write(out: &mut String, value: &Value, touched: Option<&Value>, shape: Option<Shape>, moved: Moved<'_>) {
     match (value, touched) {
+        (_, Some(Value::String(from))) => write(out, value, None, moved(from), moved),
         (Value::Object(fields), Some(Value::Object(touched))) => {
             out.push('{');
             for (index, (name, value)) in fields.iter().enumerate() {
@@ -48,7 +78,7 @@ fn write(out: &mut String, value: &Value, touched: Option<&Value>, shape: Option
                 }
                 out.push_str(&Value::from(name.as_str()).to_string());
                 out.push(':');
-                write(out, value, touched.get(name), shape.and_then(|shape| child(shape, name)));
+                write(out, value, touched.get(name), shape.and_then(|shape| child(shape, name)), moved);
             }
             out.push('}');
         }
@@ -58,7 +88,8 @@ fn write(out: &mut String, value: &Value, touched: Option<&Value>, shape: Option
                 if index > 0 {
                     out.push(',');
                 }
-                write(out, value, touched.get(&index.to_string()), shape.and_then(element));
+                let last = touched.get("-").filter(|_| index + 1 == elements.len());
+                write(out, value, touched.get(&index.to_string()).or(last), shape.and_then(element), moved);
             }
             out.push(']');
         }
@@ -69,7 +100,7 @@ fn write(out: &mut String, value: &Value, touched: Option<&Value>, shape: Option
                 if index > 0 {
                     out.push(',');
                 }
-                write(out, value, None, shape.and_then(element));
+                write(out, value, None, shape.and_then(element), moved);
             }
             out.push(']');
         }

@@ -264,7 +264,9 @@ fn check_preconditions_first(target: &Target<'_>, old: &Value, options: &DeleteO
 /// Whether the object is the one that the caller means to delete.
 pub(crate) fn check_preconditions(target: &Target<'_>, old: &Value, options: &DeleteOptions) -> Result<(), Status> {
     let resource = target.resource;
-    if resource.is("", "namespaces") || resource.is("apiextensions.k8s.io", "customresourcedefinitions") {
+    let looks_itself =
+        resource.is("", "namespaces") || resource.is("apiextensions.k8s.io", "customresourcedefinitions");
+    if looks_itself && target.call.info.verb != "deletecollection" {
         return check_preconditions_first(target, old, options);
     }
     // Events of both groups are the same objects.

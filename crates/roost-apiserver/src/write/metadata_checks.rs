@@ -147,7 +147,10 @@ impl Changed<'_> {
     /// How many of the kind's own complaints are about the object as if it were new; none when they cannot be told apart.
     fn whole(&self, own: &[Error], has: fn(&[Error], &[Error]) -> bool) -> Option<usize> {
         let mut whole = Errors::new();
-        (self.rules.validate)(self.new, &mut whole);
+        match self.rules.validate_whole {
+            Some(validate) => validate(self.new, self.old, &mut whole),
+            None => (self.rules.validate)(self.new, &mut whole),
+        }
         has(own, &whole).then_some(whole.len())
     }
 

@@ -43,6 +43,7 @@ pub(super) const RULES: Rules = Rules {
     stored_unsettled: has_only_generated_labels,
     validate: |new, errors| validate(new, None, errors),
     validate_update: job_update::validate,
+    validate_whole: Some(|new, old, errors| validate(new, Some(old), errors)),
     validate_status_update: job_status::validate_update,
     warns_on_update: crate::generation_moved,
     warnings: |job, warnings| {

@@ -89,8 +89,8 @@ pub(super) struct Case<'a> {
 impl<'a> Case<'a> {
     /// Draws a case; nothing when there is no object that could be updated, or nothing changed.
     pub(super) fn draw(kind: &'a Kind, valid: Option<&'a Valid>, way: Way, seed: u64) -> Option<Self> {
-        if kind.name == "Node" && way == Way::Apply {
-            // Who owns the fields of a Node is up to the controllers, too.
+        if kind.name == "Node" && matches!(way, Way::Apply | Way::Operate) {
+            // Who owns the fields of a Node is up to the controllers, too, and where a taint stands.
             return None;
         }
         let mut random = Random::new(mixed(seed, &format!("{} {way}", kind.title())));

@@ -115,7 +115,7 @@ fn contains_ip<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
         // What is no address is told by its type, for stock looks at the wrong one of the two for its reason.
         [Value::Cidr(cidr), Value::String(text)] => match parse_ip(text) {
             Ok(ip) => Ok(Value::Bool(cidr.contains(ip))),
-            Err(_) => call.no_such_overload(),
+            Err(_) => Err(EvalError::Failed("no such overload".to_owned())),
         },
         _ => call.no_such_overload(),
     }
