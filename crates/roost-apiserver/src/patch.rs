@@ -296,6 +296,10 @@ fn type_ref(resource: &Resource) -> TypeRef {
     }
 }
 
+/// The Go type by which stock finds out what an object is.
+const TYPE_META: &str =
+    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+
 fn go_kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -336,6 +340,12 @@ fn check_custom_identity(resource: &Resource, patched: &Value) -> Result<(), Sta
 
 /// Why a patched object of a built-in kind cannot be read as what it says it is.
 fn check_identity(resource: &Resource, patched: &Value) -> Result<(), String> {
+    if !patched.is_object() && !patched.is_null() {
+        let found = go_kind(patched);
+        return Err(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {TYPE_META}"
+        ));
+    }
     let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     let same = |found: &str, own: &str| found.is_empty() || found == own;

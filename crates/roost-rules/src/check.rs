@@ -108,6 +108,13 @@ impl<'a> Spot<'a> {
         !self.value.is_null()
     }
 
+    /// Checks a word that is optional, of which even the empty one is given.
+    pub fn one_of_if_given(&self, words: &'static [&'static str], errors: &mut Errors) {
+        if self.given() && !words.contains(&self.text()) {
+            errors.push(Error::not_supported(&self.path, self.text(), words));
+        }
+    }
+
     /// Whether the value is there and is not the zero of its type.
     pub fn filled(&self) -> bool {
         !is_missing(self.value)

@@ -7,8 +7,6 @@ use crate::check::Check::{Required, Selector};
 use crate::check::{Check, LABEL, SUBDOMAIN, Spot};
 use crate::resource_name;
 
-const MODES: &[&str] = &["Block", "Filesystem"];
-
 static ACCESS_MODES: &[&str] = &["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];
 
 /// The metadata that a template for a claim may carry is only labels and annotations. This is all the rest, under the
@@ -78,10 +76,7 @@ pub(crate) fn validate_spec(spec: &Spot<'_>, errors: &mut Errors) {
         Some(Err(_)) => {}
     }
     spec.field("storageClassName").check(&[SUBDOMAIN], errors);
-    let mode = spec.field("volumeMode");
-    if mode.given() && !MODES.contains(&mode.text()) {
-        errors.push(Error::not_supported(&mode.path, mode.text(), MODES));
-    }
+    spec.field("volumeMode").one_of_if_given(&["Block", "Filesystem"], errors);
     validate_data_sources(spec, errors);
     spec.field("volumeAttributesClassName").check(&[SUBDOMAIN], errors);
 }

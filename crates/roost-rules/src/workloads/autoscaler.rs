@@ -148,7 +148,7 @@ fn validate_scaling(rules: &Spot<'_>, errors: &mut Errors) {
     if window.number() > WINDOW_MAX {
         window.invalid(format!("must be less than or equal to {WINDOW_MAX}"), errors);
     }
-    rules.field("selectPolicy").check(&[Check::OneOf(&["Disabled", "Max", "Min"])], errors);
+    rules.field("selectPolicy").one_of_if_given(&["Disabled", "Max", "Min"], errors);
     let policies = rules.field("policies");
     policies.check(&[RequiredBecause("must specify at least one Policy")], errors);
     policies.each(|_, policy| {

@@ -5,7 +5,7 @@ use roost_object::field::Errors;
 use roost_object::metadata;
 
 use super::counts;
-use crate::check::{Check, SelectorValues, Spot, label_selector};
+use crate::check::{SelectorValues, Spot, label_selector};
 use crate::{Generation, NameRule, Rules, drop_status, keep_spec, keep_status, shown};
 
 pub(super) const RULES: Rules = Rules {
@@ -47,5 +47,5 @@ fn validate(new: &Value, values: SelectorValues, errors: &mut Errors) {
         counts::at_most_all(limit, errors);
     }
     label_selector(&spec.field("selector"), values, errors);
-    spec.field("unhealthyPodEvictionPolicy").check(&[Check::OneOf(&["AlwaysAllow", "IfHealthyBudget"])], errors);
+    spec.field("unhealthyPodEvictionPolicy").one_of_if_given(&["AlwaysAllow", "IfHealthyBudget"], errors);
 }

@@ -111,10 +111,10 @@ pub(super) fn schema(props: Props<'_>) -> String {
         .add("AnyOf", &all("anyOf"))
         .add("Not", &props.schema("not").map_or_else(|| "null".to_owned(), schema))
         .add("Properties", &named("properties"))
-        .add("AdditionalProperties", &additional(props.additional()))
+        .add("AdditionalProperties", &additional(props.additional().as_ref()))
         .add("PatternProperties", &named("patternProperties"))
         .add("Dependencies", &dependencies(props))
-        .add("AdditionalItems", &additional(props.additional_items()))
+        .add("AdditionalItems", &additional(props.additional_items().as_ref()))
         .add("Definitions", &named("definitions"))
         .add("ExternalDocs", &external_docs(props))
         .add("Example", &value("example"))
@@ -154,13 +154,13 @@ fn dependencies(props: Props<'_>) -> String {
     format!("{{{}}}", entries.collect::<Vec<_>>().join(","))
 }
 
-fn additional(additional: Option<Additional<'_>>) -> String {
+fn additional(additional: Option<&Additional<'_>>) -> String {
     match additional {
         None => "null".to_owned(),
         Some(Additional::Allowed(allowed)) => {
             Fields::new().add("Allows", &allowed.to_string()).add("Schema", "null").end()
         }
-        Some(Additional::Schema(inner)) => Fields::new().add("Allows", "true").add("Schema", &schema(inner)).end(),
+        Some(Additional::Schema(inner)) => Fields::new().add("Allows", "true").add("Schema", &schema(*inner)).end(),
     }
 }
 
