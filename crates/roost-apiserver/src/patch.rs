@@ -12,6 +12,7 @@ use roost_object::status::Details;
 use roost_object::{GroupKind, GroupVersionKind, Status, Value, json, yaml};
 use roost_schema::Values;
 
+use self::shown::Touched;
 use crate::body::one_a_line;
 use crate::clock;
 use crate::options::{FieldValidation, WriteOptions};
@@ -121,8 +122,8 @@ impl Patch {
     fn decode(&self, target: &Target<'_>, patched: &Value, options: &WriteOptions) -> Result<Value, Status> {
         let shown = || match self.kind {
             PatchType::Strategic => strategic::show(&self.tree),
-            PatchType::Json => shown::patched(patched, &shown::touched_by_operations(&self.tree), target.resource),
-            _ => shown::patched(patched, &self.tree, target.resource),
+            PatchType::Json => shown::patched(patched, &Touched::by_operations(&self.tree), target.resource),
+            _ => shown::patched(patched, &Touched::by_merge(&self.tree), target.resource),
         };
         let refuse = |value: String, why: String| {
             let error = Error::invalid(&Path::new("patch"), value, why);

@@ -3,58 +3,88 @@
 //! Stock's patch library parses only what a patch touches. That it writes in the order of the alphabet; all else stays
 //! as it was, in the order of the Go type.
 
+use std::collections::BTreeMap;
+
 use roost_kinds::{Shape, Type};
-use roost_object::{Map, Value};
+use roost_object::Value;
 
 use crate::resource::{Origin, Resource};
 
+/// What a patch did at a place.
+#[derive(Clone)]
+pub(super) enum Touched {
+    /// It went through.
+    Parsed(BTreeMap<String, Touched>),
+    /// It brought the value, or looked at all of it.
+    Brought,
+    /// It moved or copied the value from another place, where it may have been already.
+    From(String, Option<Box<Touched>>),
+}
+
+impl Touched {
+    /// The places that a merge patch goes through.
+    pub(super) fn by_merge(patch: &Value) -> Touched {
+        match patch {
+            Value::Object(fields) => {
+                Touched::Parsed(fields.iter().map(|(name, value)| (name.clone(), Touched::by_merge(value))).collect())
+            }
+            _ => Touched::Brought,
+        }
+    }
+
+    /// The places that the operations of a JSON patch go through.
+    pub(super) fn by_operations(operations: &Value) -> Touched {
+        let mut touched = Touched::Parsed(BTreeMap::new());
+        for operation in operations.as_array().into_iter().flatten() {
+            let text = |name: &str| operation.get(name).and_then(Value::as_str);
+            let (from, path) = (text("from"), text("path").unwrap_or_default());
+            from.into_iter().for_each(|from| touched.touch(from, None));
+            touched.touch(path, None);
+            let end = match (text("op"), from) {
+                (Some("move" | "copy"), Some(from)) => {
+                    let before = touched.at(&steps(from)).cloned().map(Box::new);
+                    Some(Touched::From(from.to_owned(), before))
+                }
+                (Some("add" | "replace" | "test"), _) => Some(Touched::Brought),
+                _ => None,
+            };
+            touched.touch(path, end);
+        }
+        touched
+    }
+
+    fn touch(&mut self, path: &str, end: Option<Touched>) {
+        let mut place = self;
+        let mut steps = steps(path);
+        let last = steps.pop();
+        for step in steps {
+            let Touched::Parsed(fields) = place else { return };
+            place = fields.entry(step).or_insert_with(|| Touched::Parsed(BTreeMap::new()));
+        }
+        if let (Touched::Parsed(fields), Some(last), Some(end)) = (place, last, end) {
+            fields.insert(last, end);
+        }
+    }
+
+    fn at(&self, steps: &[String]) -> Option<&Touched> {
+        match (self, steps) {
+            (_, []) => Some(self),
+            (Touched::Parsed(fields), [first, rest @ ..]) => fields.get(first)?.at(rest),
+            _ => None,
+        }
+    }
+}
+
 /// A patched object, with the places that the patch touched.
-pub(super) fn patched(object: &Value, touched: &Value, resource: &Resource) -> String {
+pub(super) fn patched(object: &Value, touched: &Touched, resource: &Resource) -> String {
     let Origin::BuiltIn(built_in, _) = &resource.origin else { return object.to_string() };
     let mut out = String::new();
-    let mut root = touched.clone();
-    if !root.is_object() {
-        root = Value::Object(Map::new());
-    }
-    let root_shape = Some(Shape::Struct(built_in.ty));
-    let moved =
-        |from: &str| steps(from).iter().fold(root_shape, |shape, name| shape.and_then(|shape| part(shape, name)));
-    write(&mut out, object, Some(&root), root_shape, &moved);
+    let root = Some(Shape::Struct(built_in.ty));
+    let nothing = Touched::Parsed(BTreeMap::new());
+    let touched = if matches!(touched, Touched::Parsed(_)) { touched } else { &nothing };
+    let moved = |from: &str| steps(from).iter().fold(root, |shape, name| shape.and_then(|shape| part(shape, name)));
+    write(&mut out, object, Some(touched), root, &moved);
     out
-}
-
-/// The places that the operations of a JSON patch go through, as a tree. At its ends stand `true` for what the patch
-/// brought or looked at, and for what it moved or copied the path that it came from.
-pub(super) fn touched_by_operations(operations: &Value) -> Value {
-    let mut touched = Value::Object(Map::new());
-    for operation in operations.as_array().into_iter().flatten() {
-        let text = |name: &str| operation.get(name).and_then(Value::as_str);
-        if let Some(from) = text("from") {
-            touch(&mut touched, from, None);
-        }
-        let end = match (text("op"), text("from")) {
-            (Some("move" | "copy"), Some(from)) => Some(Value::from(from)),
-            (Some("add" | "replace" | "test"), _) => Some(Value::Bool(true)),
-            _ => None,
-        };
-        if let Some(path) = text("path") {
-            touch(&mut touched, path, end);
-        }
-    }
-    touched
-}
-
-fn touch(touched: &mut Value, path: &str, end: Option<Value>) {
-    let mut place = touched;
-    let mut steps = steps(path);
-    let last = steps.pop();
-    for step in steps {
-        let Value::Object(fields) = place else { return };
-        place = fields.entry(step).or_insert_with(|| Value::Object(Map::new()));
-    }
-    if let (Value::Object(fields), Some(last), Some(end)) = (place, last, end) {
-        fields.insert(last, end);
-    }
 }
 
 fn steps(path: &str) -> Vec<String> {
@@ -65,12 +95,13 @@ fn part(shape: Shape, name: &str) -> Option<Shape> {
     child(shape, name).or_else(|| element(shape))
 }
 
+/// The shape of what stood at a path.
 type Moved<'a> = &'a dyn Fn(&str) -> Option<Shape>;
 
-fn write(out: &mut String, value: &Value, touched: Option<&Value>, shape: Option<Shape>, moved: Moved<'_>) {
+fn write(out: &mut String, value: &Value, touched: Option<&Touched>, shape: Option<Shape>, moved: Moved<'_>) {
     match (value, touched) {
-        (_, Some(Value::String(from))) => write(out, value, None, moved(from), moved),
-        (Value::Object(fields), Some(Value::Object(touched))) => {
+        (_, Some(Touched::From(from, before))) => write(out, value, before.as_deref(), moved(from), moved),
+        (Value::Object(fields), Some(Touched::Parsed(touched))) => {
             out.push('{');
             for (index, (name, value)) in fields.iter().enumerate() {
                 if index > 0 {
@@ -82,7 +113,7 @@ fn write(out: &mut String, value: &Value, touched: Option<&Value>, shape: Option
             }
             out.push('}');
         }
-        (Value::Array(elements), Some(Value::Object(touched))) => {
+        (Value::Array(elements), Some(Touched::Parsed(touched))) => {
             out.push('[');
             for (index, value) in elements.iter().enumerate() {
                 if index > 0 {
