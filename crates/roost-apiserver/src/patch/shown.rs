@@ -38,7 +38,9 @@ impl Touched {
         for operation in operations.as_array().into_iter().flatten() {
             let text = |name: &str| operation.get(name).and_then(Value::as_str);
             let (from, path) = (text("from"), text("path").unwrap_or_default());
-            from.into_iter().for_each(|from| touched.touch(from, None));
+            if let Some(from) = from {
+                touched.touch(from, None);
+            }
             touched.touch(path, None);
             let end = match (text("op"), from) {
                 (Some("move" | "copy"), Some(from)) => {

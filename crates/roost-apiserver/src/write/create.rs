@@ -172,7 +172,7 @@ fn fill_system_fields(resource: &Resource, object: &mut Value) {
     metadata.insert("uid".into(), uuid::Uuid::new_v4().to_string().into());
     // An address with random letters behind it is none.
     let is_address = resource.rules().is_some_and(|rules| rules.name == roost_rules::NameRule::Address);
-    generate_name(metadata, if is_address { String::new() } else { random_suffix() });
+    generate_name(metadata, &if is_address { String::new() } else { random_suffix() });
 }
 
 /// The longest name that a generated one is cut to fit.
@@ -181,7 +181,7 @@ const SUFFIX_LENGTH: usize = 5;
 /// No vowels, so that no words arise, and no digits that look like letters.
 const SUFFIX_ALPHABET: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
-fn generate_name(metadata: &mut Map<String, Value>, suffix: String) {
+fn generate_name(metadata: &mut Map<String, Value>, suffix: &str) {
     let text = |name: &str| metadata.get(name).and_then(Value::as_str).unwrap_or_default();
     if !text("name").is_empty() || text("generateName").is_empty() {
         return;
