@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| roost_tests::fuzzing::json_path(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| roost_fuzzing::json_path(data));

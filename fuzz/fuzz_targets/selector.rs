@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| roost_tests::fuzzing::selector(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| roost_fuzzing::selector(data));

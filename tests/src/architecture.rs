@@ -8,7 +8,7 @@ use serde_json::Value;
 /// without those above it.
 const ROWS: &[&[&str]] = &[
     &["xtask"],
-    &["roost-tests", "roost-store-bench"],
+    &["roost-fuzzing", "roost-tests", "roost-store-bench"],
     &["hcp"],
     &["roost-console"],
     &["roost-operator"],

@@ -10,7 +10,6 @@ pub mod components;
 pub mod conformance;
 pub mod crash;
 pub mod differential;
-pub mod fuzzing;
 pub mod hosted;
 pub mod hostile;
 pub mod hosts;

@@ -38,6 +38,8 @@ pub(crate) enum Task {
     },
     /// Kills the engine at random moments under concurrent writes and checks what it remembers.
     Crash(Crash),
+    /// Feeds everything that reads outside input with what libFuzzer makes up; needs a nightly compiler and cargo-fuzz.
+    Fuzz(Fuzz),
     /// Takes hosted clusters from creation to removal, on our engine and on a stock kube-apiserver, and breaks things.
     Hosted(Hosted),
     /// Kills the operator, its ignition servers or the host at random moments of joins; lets many boot at once.
@@ -454,6 +456,17 @@ pub(crate) struct Crash {
     /// Repeats the moments and choices of an earlier run.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
+}
+
+/// How long which targets are fuzzed.
+#[derive(Debug, Args)]
+pub(crate) struct Fuzz {
+    /// How long each target runs.
+    #[arg(long, default_value_t = 10)]
+    pub(crate) minutes: u32,
+    /// The only target to run.
+    #[arg(long)]
+    pub(crate) target: Option<String>,
 }
 
 /// How many joins are cut short.

@@ -10,6 +10,7 @@ mod crash;
 mod dependencies;
 mod differential;
 mod faults;
+mod fuzz;
 mod generate;
 mod hosted;
 mod hosts;
@@ -48,6 +49,7 @@ async fn main() -> ExitCode {
         Task::Gen(arguments) => generate::run(&arguments).await,
         Task::Bench { benchmark } => bench::run(&benchmark).await,
         Task::Crash(arguments) => crash::run(&arguments).await,
+        Task::Fuzz(arguments) => tokio::task::block_in_place(|| fuzz::run(&arguments)),
         Task::Hosted(arguments) => hosted::run(&arguments).await,
         Task::Joins(arguments) => joins::run(&arguments).await,
         Task::Faults(arguments) => faults::run(&arguments).await,

@@ -1,7 +1,7 @@
-//! The parsers of outside input under generated input, for a bounded time.
+//! What reads outside input, under generated input, for a bounded time; and what fuzzers found, each as a test of its own.
 
 use proptest::prelude::*;
-use roost_tests::fuzzing;
+use roost_fuzzing as fuzzing;
 
 /// Text made of the words and signs that the languages of these parsers are made of: random bytes rarely get far.
 fn words() -> impl Strategy<Value = String> {
