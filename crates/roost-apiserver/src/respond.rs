@@ -49,6 +49,11 @@ pub(crate) fn json(code: u16, value: &Value) -> Response<Body> {
 
 /// Writes an object (with its `apiVersion` and `kind`) in the agreed encoding.
 pub(crate) fn object(code: u16, format: &Format, value: &Value) -> Response<Body> {
+    if format.encoding == Encoding::Yaml
+        && let Err(error) = roost_object::yaml::check(value)
+    {
+        return status(&Status::failure(500, "", error.to_string()), format);
+    }
     bytes(code, format.encoding.media_type(), encode(value, format))
 }
 

@@ -6,7 +6,7 @@ mod emit;
 mod resolve;
 mod tree;
 
-pub use emit::write;
+pub use emit::{check, write};
 
 use serde_json::{Map, Value};
 

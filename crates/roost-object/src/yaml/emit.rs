@@ -1,168 +1,139 @@
-//! Values as YAML text: block style, keys in order, text quoted only where another reader could take it for something else.
+//! Values as YAML text, line for line as the stock server writes them: block style, a width of 80, text quoted where a
+//! reader of version 1.1 could take it for something else.
 
-use std::fmt::Write as _;
+mod number;
+mod order;
+mod text;
 
 use serde_json::{Map, Value};
 
-use super::resolve::{Resolved, by_looks};
+use super::YamlError;
+
+/// How much deeper each level stands.
+const STEP: usize = 2;
+
+/// The longest key that stands on one line with its value, in bytes.
+const LONGEST_SIMPLE_KEY: usize = 128;
 
 /// Writes a value as a YAML document.
 pub fn write(value: &Value) -> String {
-    let mut out = String::new();
+    let mut emitter = Emitter { out: String::new(), column: 0, indent: None, is_blank: true, is_fresh: true };
+    emitter.node(value, false);
+    emitter.line();
+    emitter.out
+}
+
+/// Whether the stock server writes a value as YAML at all: it goes through JSON text, in which it refuses some characters.
+pub fn check(value: &Value) -> Result<(), YamlError> {
+    let is_fine = |text: &str| {
+        !text.contains(
+            |character| matches!(character, '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}'),
+        )
+    };
     match value {
-        Value::Object(fields) if !fields.is_empty() => write_fields(&mut out, fields, 0),
-        Value::Array(items) if !items.is_empty() => write_items(&mut out, items, 0),
-        scalar => {
-            write_scalar(&mut out, scalar, 0);
-            out.push('\n');
-        }
-    }
-    out
-}
-
-fn write_fields(out: &mut String, fields: &Map<String, Value>, indent: usize) {
-    for (index, (name, value)) in fields.iter().enumerate() {
-        if index > 0 || indent == 0 || out.ends_with('\n') {
-            pad(out, indent);
-        }
-        write_text(out, name, indent);
-        out.push(':');
-        write_below(out, value, indent);
+        Value::String(text) if !is_fine(text) => Err(YamlError::new("control characters are not allowed")),
+        Value::Array(items) => items.iter().try_for_each(check),
+        Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
+            if is_fine(name) { check(value) } else { Err(YamlError::new("control characters are not allowed")) }
+        }),
+        _ => Ok(()),
     }
 }
 
-fn write_items(out: &mut String, items: &[Value], indent: usize) {
-    for item in items {
-        pad(out, indent);
-        out.push('-');
-        match item {
-            Value::Object(fields) if !fields.is_empty() => {
-                out.push(' ');
-                write_fields(out, fields, indent + 2);
+/// Text on its way, and where in it the next sign goes.
+struct Emitter {
+    out: String,
+    /// How many characters the line has.
+    column: usize,
+    /// How deep the lines of the present level begin; none outside of all levels.
+    indent: Option<usize>,
+    /// Whether the last thing written parts what comes from what was.
+    is_blank: bool,
+    /// Whether there are but indentation and signs of structure on the line.
+    is_fresh: bool,
+}
+
+impl Emitter {
+    fn node(&mut self, value: &Value, in_map: bool) {
+        match value {
+            Value::Object(fields) if fields.is_empty() => self.sign("{}", true, false),
+            Value::Array(items) if items.is_empty() => self.sign("[]", true, false),
+            Value::Object(fields) => self.fields(fields),
+            Value::Array(items) => self.items(items, in_map),
+            Value::String(text) => self.text(&text::folded(text), false),
+            Value::Number(number) => self.plain(&number::text(number), true),
+            Value::Bool(_) | Value::Null => self.plain(&value.to_string(), true),
+        }
+    }
+
+    fn fields(&mut self, fields: &Map<String, Value>) {
+        let outer = self.indent;
+        self.indent = Some(outer.map_or(0, |indent| indent + STEP));
+        let mut fields: Vec<_> = fields.iter().collect();
+        order::sort(&mut fields);
+        for (name, value) in fields {
+            self.line();
+            if name.len() <= LONGEST_SIMPLE_KEY && !name.contains(text::is_break) {
+                self.text(name, true);
+                self.sign(":", false, false);
+            } else {
+                self.sign("?", true, true);
+                self.text(name, false);
+                self.line();
+                self.sign(":", true, true);
             }
-            Value::Array(inner) if !inner.is_empty() => {
-                out.push('\n');
-                write_items(out, inner, indent + 2);
-            }
-            scalar => {
-                out.push(' ');
-                write_scalar(out, scalar, indent + 2);
-                out.push('\n');
-            }
+            self.node(value, true);
         }
+        self.indent = outer;
     }
-}
 
-/// What follows a key: on the same line if it is short, else below. Lists stand at the key's own depth, as kubectl
-/// prints them.
-fn write_below(out: &mut String, value: &Value, indent: usize) {
-    match value {
-        Value::Object(fields) if !fields.is_empty() => {
-            out.push('\n');
-            write_fields(out, fields, indent + 2);
+    /// A list that follows its key stands at the key's own depth.
+    fn items(&mut self, items: &[Value], in_map: bool) {
+        let outer = self.indent;
+        self.indent = match outer {
+            Some(indent) if in_map && !self.is_fresh => Some(indent),
+            outer => Some(outer.map_or(0, |indent| indent + STEP)),
+        };
+        for item in items {
+            self.line();
+            self.sign("-", true, true);
+            self.node(item, false);
         }
-        Value::Array(items) if !items.is_empty() => {
-            out.push('\n');
-            write_items(out, items, indent);
-        }
-        scalar => {
-            out.push(' ');
-            write_scalar(out, scalar, indent + 2);
-            out.push('\n');
-        }
+        self.indent = outer;
     }
-}
 
-fn write_scalar(out: &mut String, value: &Value, indent: usize) {
-    match value {
-        Value::String(text) => write_text(out, text, indent),
-        Value::Object(_) => out.push_str("{}"),
-        Value::Array(_) => out.push_str("[]"),
-        other => {
-            let _ = write!(out, "{other}");
+    /// Begins a line, unless there is only structure on the present one and what comes fits behind it.
+    fn line(&mut self) {
+        let indent = self.indent.unwrap_or(0);
+        if !self.is_fresh || self.column > indent || (self.column == indent && !self.is_blank) {
+            self.end_line();
         }
-    }
-}
-
-fn write_text(out: &mut String, text: &str, indent: usize) {
-    let reads_as_text = matches!(by_looks(text), Resolved::Text(_)) && !matches!(text, "=" | "<<") && !is_date(text);
-    let is_special = |character: char| character.is_control() || character == '\u{feff}';
-    if text.contains('\n') && is_block_safe(text) {
-        write_block(out, text, indent);
-    } else if !reads_as_text || text.is_empty() || text.contains(is_special) {
-        let _ = write!(out, "{}", Value::from(text));
-    } else if is_plain(text) {
-        write_folded(out, text, indent);
-    } else {
-        out.push('\'');
-        write_folded(out, &text.replace('\'', "''"), indent);
-        out.push('\'');
-    }
-}
-
-/// The column after which a line is broken at the next space.
-const BEST_WIDTH: usize = 80;
-
-/// Writes text that may go over several lines.
-fn write_folded(out: &mut String, text: &str, indent: usize) {
-    let mut column = out.len() - out.rfind('\n').map_or(0, |at| at + 1);
-    let mut characters = text.chars().peekable();
-    let (mut first, mut after_space) = (true, false);
-    while let Some(character) = characters.next() {
-        let may_break = character == ' ' && !first && !after_space && column > BEST_WIDTH;
-        if may_break && characters.peek().is_some_and(|next| *next != ' ') {
-            out.push('\n');
-            pad(out, indent);
-            column = indent;
-        } else {
-            out.push(character);
-            column += 1;
+        while self.column < indent {
+            self.put(' ');
         }
-        after_space = character == ' ';
-        first = false;
+        self.is_blank = true;
+        self.is_fresh = true;
     }
-}
 
-/// Whether another reader could take the text for a date.
-fn is_date(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let digits = |range: std::ops::Range<usize>| bytes[range].iter().all(u8::is_ascii_digit);
-    bytes.len() >= 10 && digits(0..4) && bytes[4] == b'-' && digits(5..7) && bytes[7] == b'-' && digits(8..10)
-}
+    fn end_line(&mut self) {
+        self.out.push('\n');
+        self.column = 0;
+    }
 
-/// Whether a literal block says exactly this text.
-fn is_block_safe(text: &str) -> bool {
-    !text.starts_with([' ', '\n', '\t']) && text.chars().all(|character| character == '\n' || !character.is_control())
-}
+    fn put(&mut self, character: char) {
+        self.out.push(character);
+        self.column += 1;
+    }
 
-fn write_block(out: &mut String, text: &str, indent: usize) {
-    let body = text.trim_end_matches('\n');
-    let newlines = text.len() - body.len();
-    out.push_str(match newlines {
-        0 => "|-",
-        1 => "|",
-        _ => "|+",
-    });
-    let lines = body.split('\n').chain(std::iter::repeat_n("", newlines.saturating_sub(1)));
-    for line in lines {
-        out.push('\n');
-        if !line.is_empty() {
-            pad(out, indent);
-            out.push_str(line);
+    /// Writes signs; those of structure leave the line fresh.
+    fn sign(&mut self, signs: &str, is_apart: bool, is_structure: bool) {
+        if is_apart && !self.is_blank {
+            self.put(' ');
         }
+        signs.chars().for_each(|sign| self.put(sign));
+        self.is_blank = false;
+        self.is_fresh &= is_structure;
     }
-}
-
-/// Whether bare text reads back as the same text, given that it looks like text at all.
-fn is_plain(text: &str) -> bool {
-    let Some(first) = text.chars().next() else { return false };
-    let starts_well =
-        first.is_alphanumeric() || matches!(first, '_' | '/' | '.' | '(' | '<' | '$' | '+' | '^' | ';' | '~');
-    starts_well && !text.ends_with([' ', ':']) && !text.contains(": ") && !text.contains(" #")
-}
-
-fn pad(out: &mut String, indent: usize) {
-    out.extend(std::iter::repeat_n(' ', indent));
 }
 
 #[cfg(test)]
@@ -176,6 +147,7 @@ mod tests {
         let value = json!({
             "a": [1, {"b": "yes", "c": [], "d": {}}, ["x", [true]], "two\nlines\n", " lead", "1", "0x1f", "null", "~", "a: b", "a #b"],
             "empty": "", "key with space": null, "text": "line\n\nline", "y": 1.5, "no end": "a\nb", "ends": "a\n\n\n", "quote": "\"",
+            "line\nbreak": {"x": 1},
         });
         let text = write(&value);
         assert_eq!(super::super::read(text.as_bytes()).unwrap().value, value, "{text}");
@@ -185,5 +157,14 @@ mod tests {
     fn objects_look_as_kubectl_prints_them() {
         let value = json!({"spec": {"ports": [{"name": "http", "port": 80}], "selector": {"app": "web"}}});
         assert_eq!(write(&value), "spec:\n  ports:\n  - name: http\n    port: 80\n  selector:\n    app: web\n");
+    }
+
+    #[test]
+    fn levels_share_lines_as_stock_has_them() {
+        let value = json!({"a": [[1, [2]], {"b": "x"}], "line\nbreak": {"x": 1}, "l2\nb": [1], "=": "=", "g": "a\n\n"});
+        let wanted =
+            "=: =\na:\n- - 1\n  - - 2\n- b: x\ng: |+\n  a\n\n? |-\n  l2\n  b\n: - 1\n? |-\n  line\n  break\n: x: 1\n";
+        assert_eq!(write(&value), wanted);
+        assert_eq!(write(&json!("a\nb")), "|-\n  a\n  b\n");
     }
 }

@@ -71,11 +71,20 @@ pub(super) fn by_looks(text: &str) -> Resolved<'_> {
         _ => {}
     }
     let number = match text.as_bytes()[0] {
-        b'.' => text[1..].starts_with(|c: char| c.is_ascii_digit()).then(|| float(text)).flatten(),
+        b'.' => fraction(text),
         b'+' | b'-' | b'0'..=b'9' => number(text),
         _ => None,
     };
     number.unwrap_or(Resolved::Text(Cow::Borrowed(text)))
+}
+
+/// A number that begins with its point: here Go itself decides, to which underscores only ever part digits.
+fn fraction(text: &str) -> Option<Resolved<'static>> {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let parts = |(at, byte): (usize, &u8)| *byte != b'_' || (is_digit(at - 1) && is_digit(at + 1));
+    let is_number = is_digit(1) && bytes.iter().enumerate().all(parts);
+    is_number.then(|| float(&text.replace('_', ""))).flatten()
 }
 
 fn number(text: &str) -> Option<Resolved<'static>> {
