@@ -44,6 +44,10 @@ fn field(out: &mut Vec<u8>, fields: &Map<String, Value>, field: &Field) {
                 wire::nested(out, field.number, |out| entry(out, key, element, value));
             }
         }
+        // A time that was sent and says nothing is another one than none.
+        Shape::Time | Shape::MicroTime if fields.contains_key(field.json) => {
+            single(out, field.number, field.ty, value);
+        }
         _ if value.is_null() && field.pointer => {}
         Shape::Items(_) if value.is_null() => {}
         shape => single(out, field.number, shape, value),
