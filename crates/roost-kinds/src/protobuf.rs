@@ -167,40 +167,6 @@ pub fn encode(object: &Value, ty: &'static Type) -> Vec<u8> {
     encode_envelope(text("apiVersion"), text("kind"), |out| encode::object(out, object, ty))
 }
 
-/// Writes the message of an object, without an envelope.
-pub fn encode_message(object: &Value, ty: &'static Type) -> Vec<u8> {
-    let mut out = Vec::with_capacity(512);
-    encode::object(&mut out, object, ty);
-    out
-}
-
-/// Writes a list of objects whose messages are already there. `metadata` is the list's own.
-pub fn encode_list<M: AsRef<[u8]>>(
-    api_version: &str,
-    kind: &str,
-    metadata: &Value,
-    items: impl IntoIterator<Item = M>,
-) -> Vec<u8> {
-    encode_envelope(api_version, kind, |out| {
-        wire::nested(out, 1, |out| {
-            if let Some(ty) = list_metadata() {
-                encode::object(out, metadata, ty);
-            }
-        });
-        for item in items {
-            wire::bytes(out, 2, item.as_ref());
-        }
-    })
-}
-
-fn list_metadata() -> Option<&'static Type> {
-    let list = crate::type_of("v1", "PodList")?;
-    match list.field("metadata")?.ty {
-        crate::Shape::Struct(ty) => Some(ty),
-        _ => None,
-    }
-}
-
 fn encode_envelope(api_version: &str, kind: &str, message: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
     let mut out = Vec::with_capacity(1024);
     out.extend_from_slice(PREFIX);

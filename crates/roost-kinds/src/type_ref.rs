@@ -53,11 +53,6 @@ impl TypeRef {
         }
     }
 
-    /// The words of the field's strategic merge patch strategy, such as `merge` and `retainKeys`.
-    pub fn patch_strategies(self) -> impl Iterator<Item = &'static str> {
-        self.entry().map_or("", |field| field.patch_strategy).split(',').filter(|word| !word.is_empty())
-    }
-
     /// The field by which strategic merge patch matches the elements of the list here.
     pub fn patch_merge_key(self) -> Option<&'static str> {
         self.entry().map(|field| field.patch_merge_key).filter(|key| !key.is_empty())
@@ -172,7 +167,6 @@ mod tests {
     #[test]
     fn inlined_structs_are_looked_through() {
         let volumes = at(&["spec", "volumes"]);
-        assert_eq!(volumes.patch_strategies().collect::<Vec<_>>(), ["merge", "retainKeys"]);
         assert!(volumes.element().unwrap().field("emptyDir").is_some());
     }
 }

@@ -111,15 +111,6 @@ fn broken_protobuf_is_refused_without_harm() {
 }
 
 #[test]
-fn lists_can_be_put_together_from_messages() {
-    let fixture = fixtures().into_iter().find(|fixture| fixture.kind == "ConfigMapList").unwrap();
-    let item = type_of("v1", "ConfigMap").unwrap();
-    let items = fixture.json["items"].as_array().unwrap();
-    let messages = items.iter().map(|object| protobuf::encode_message(object, item));
-    assert_eq!(protobuf::encode_list("v1", "ConfigMapList", &fixture.json["metadata"], messages), fixture.protobuf);
-}
-
-#[test]
 fn watch_frames_carry_their_length_and_an_object_in_its_envelope() {
     let fixture = fixtures().into_iter().find(|fixture| fixture.kind == "Secret").unwrap();
     let frame = protobuf::watch_frame("ADDED", &fixture.protobuf);

@@ -5,8 +5,8 @@
 mod dns;
 
 pub use dns::{
-    is_dns1035_label, is_dns1123_label, is_dns1123_subdomain, is_dns1123_subdomain_caseless,
-    is_dns1123_subdomain_with_underscore, is_wildcard_dns1123_subdomain,
+    is_dns1035_label, is_dns1123_label, is_dns1123_subdomain, is_dns1123_subdomain_with_underscore,
+    is_wildcard_dns1123_subdomain,
 };
 use dns::{looks_like_subdomain, subdomain_words};
 
@@ -237,16 +237,6 @@ pub fn is_port_name(text: &str) -> Vec<String> {
 /// The number of a port.
 pub fn is_port_number(port: i64) -> Vec<String> {
     in_range(port, 1, 65535)
-}
-
-/// A user id that Linux takes.
-pub fn is_user_id(id: i64) -> Vec<String> {
-    in_range(id, 0, i64::from(i32::MAX))
-}
-
-/// A group id that Linux takes.
-pub fn is_group_id(id: i64) -> Vec<String> {
-    in_range(id, 0, i64::from(i32::MAX))
 }
 
 /// A number within bounds, both included.

@@ -1,6 +1,6 @@
 //! Names that DNS knows.
 
-use super::{LABEL_MAX, SUBDOMAIN_MAX, format_error, is_framed, is_lower_alphanumeric, length, length_in_bytes};
+use super::{LABEL_MAX, SUBDOMAIN_MAX, format_error, is_framed, is_lower_alphanumeric, length};
 
 const LABEL_FORMAT: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
 const SUBDOMAIN_FORMAT: &str = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
@@ -54,19 +54,6 @@ pub fn is_dns1123_subdomain(text: &str) -> Vec<String> {
     let mut errors = length(text, SUBDOMAIN_MAX);
     if !looks_like_subdomain(text) {
         errors.push(subdomain_words());
-    }
-    errors
-}
-
-/// A DNS subdomain whose letters may be of either case.
-pub fn is_dns1123_subdomain_caseless(text: &str) -> Vec<String> {
-    let mut errors = length_in_bytes(text, SUBDOMAIN_MAX);
-    if !looks_like_subdomain(&text.to_ascii_lowercase()) {
-        errors.push(format_error(
-            "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character",
-            SUBDOMAIN_FORMAT,
-            &["Example.com"],
-        ));
     }
     errors
 }
