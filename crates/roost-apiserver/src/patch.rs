@@ -1,6 +1,7 @@
 //! Patches of all four kinds, as functions from the live object to the new one.
 
 mod carried;
+mod identity;
 mod shown;
 
 use bytes::Bytes;
@@ -9,7 +10,7 @@ use roost_kinds::TypeRef;
 use roost_merge::{apply, json_patch, merge_patch, strategic};
 use roost_object::field::{Error, Path, quote};
 use roost_object::status::Details;
-use roost_object::{GroupKind, GroupVersionKind, Status, Value, json, yaml};
+use roost_object::{GroupKind, Status, Value, json, yaml};
 use roost_schema::Values;
 
 use self::shown::Touched;
@@ -19,6 +20,8 @@ use crate::options::{FieldValidation, WriteOptions};
 use crate::resource::{AnyNode, Origin, Resource};
 use crate::versions::ResourceVersions;
 use crate::write::{Target, apply_defaults, filter, match_namespace, tracking};
+pub(crate) use identity::check_name;
+use identity::{check_custom_identity, check_identity, is_without_version, read_without_version, type_of};
 
 /// The kinds of patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,41 +268,12 @@ fn unconverted(applied: &Value, why: &str) -> Status {
     )
 }
 
-/// The object must be the one that the path names.
-pub(crate) fn check_name(target: &Target<'_>, object: &Value) -> Result<(), Status> {
-    let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default();
-    let (name, namespace) = (text("name"), text("namespace"));
-    if name.is_empty() {
-        return Err(Status::bad_request(format!(
-            "the name of the object ({} based on URL) was undeterminable: name must be provided",
-            target.name
-        )));
-    }
-    if name != target.name {
-        return Err(Status::bad_request(format!(
-            "the name of the object ({name}) does not match the name on the URL ({})",
-            target.name
-        )));
-    }
-    if target.resource.namespaced && !namespace.is_empty() && namespace != target.namespace {
-        return Err(Status::bad_request(format!(
-            "the namespace of the object ({namespace}) does not match the namespace on the request ({})",
-            target.namespace
-        )));
-    }
-    Ok(())
-}
-
 fn type_ref(resource: &Resource) -> TypeRef {
     match &resource.origin {
         Origin::BuiltIn(resource, _) => TypeRef::from(resource.ty),
         Origin::Custom(_) => unreachable!("strategic merge patches of custom resources are refused by content type"),
     }
 }
-
-/// The Go type by which stock finds out what an object is.
-const TYPE_META: &str =
-    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 
 fn go_kind(value: &Value) -> &'static str {
     match value {
@@ -310,61 +284,6 @@ fn go_kind(value: &Value) -> &'static str {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
     }
-}
-
-/// The type that an object says it has.
-fn type_of(object: &Value) -> GroupVersionKind {
-    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
-    GroupVersionKind::parse(text("apiVersion"), text("kind"))
-}
-
-/// A patch may not turn a custom resource into another kind.
-fn check_custom_identity(resource: &Resource, patched: &Value) -> Result<(), Status> {
-    let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
-    let mut errors = Vec::new();
-    if kind != resource.kind {
-        let words = format!("must be {}", resource.kind);
-        errors.push(Error::invalid(&Path::new("kind"), kind, words));
-    }
-    if api_version != resource.api_version {
-        let words = format!("must be {}", resource.api_version);
-        errors.push(Error::invalid(&Path::new("apiVersion"), api_version, words));
-    }
-    if errors.is_empty() {
-        return Ok(());
-    }
-    let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
-    let name = patched["metadata"]["name"].as_str().unwrap_or_default();
-    Err(Status::invalid(&GroupKind::new(group, kind), name, &errors))
-}
-
-/// Why a patched object of a built-in kind cannot be read as what it says it is.
-fn check_identity(resource: &Resource, patched: &Value) -> Result<(), String> {
-    if !patched.is_object() && !patched.is_null() {
-        let found = go_kind(patched);
-        return Err(format!(
-            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {TYPE_META}"
-        ));
-    }
-    let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
-    let same = |found: &str, own: &str| found.is_empty() || found == own;
-    if same(api_version, &resource.api_version) && same(kind, &resource.kind) {
-        return Ok(());
-    }
-    Err(match roost_kinds::type_of(api_version, kind) {
-        None => format!(
-            "no kind {} is registered for version {} in scheme {}",
-            quote(kind),
-            quote(api_version),
-            quote("pkg/runtime/scheme.go:111")
-        ),
-        Some(ty) => match roost_kinds::json::decode(patched.clone(), ty) {
-            Err(error) => error.to_string(),
-            Ok(_) => format!("unable to decode {api_version}, Kind={kind} into {}", resource.kind),
-        },
-    })
 }
 
 /// What the places of a kind hold, for the check of an applied configuration.
@@ -394,18 +313,6 @@ fn unknown_members(operations: &Value) -> Vec<String> {
             .map(move |name| format!("unknown field {}", quote(&format!("[{index}].{name}"))))
     });
     members.collect()
-}
-
-fn is_without_version(patched: &Value) -> bool {
-    patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default().is_empty()
-}
-
-/// Without a version stock reads the object as its internal type, which has none of the fields that JSON names.
-fn read_without_version(patched: &Value) -> (Value, Vec<String>) {
-    let names = patched.as_object().into_iter().flat_map(|fields| fields.keys());
-    let unknown = names.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind"));
-    let findings = unknown.map(|name| format!("unknown field {}", quote(name))).collect();
-    (Value::Object(roost_object::Map::new()), findings)
 }
 
 #[cfg(test)]

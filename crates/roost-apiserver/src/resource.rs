@@ -1,17 +1,20 @@
 //! One resource in one served version: what a path addresses, whether built in or custom.
 
+mod built_in;
+mod custom;
+mod node;
+
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use std::collections::HashMap;
-
-use parking_lot::Mutex;
 use roost_kinds::TypeRef;
-use roost_object::merge::{Node, Shape};
-use roost_object::{GroupKind, GroupResource, GroupVersionKind, Value, group};
+use roost_object::{GroupKind, GroupResource, Value, group};
 use roost_rules::Rules;
-use roost_schema::{Definition, SchemaRef, Structural, Version};
+use roost_schema::SchemaRef;
 use roost_store::{Collection, Revision};
+
+pub(crate) use custom::Custom;
+pub(crate) use node::AnyNode;
 
 use crate::negotiate::{BUILT_IN, CUSTOM, Encoding};
 use crate::stored::Stored;
@@ -44,59 +47,17 @@ pub(crate) enum Origin {
     Custom(Arc<Custom>),
 }
 
-/// A custom kind in one of its versions.
-pub(crate) struct Custom {
-    /// The compiled definition, shared by its versions.
-    pub(crate) definition: Arc<Definition>,
-    /// Which of the definition's versions.
-    pub(crate) index: usize,
-    /// The definition's name, `<plural>.<group>`.
-    pub(crate) name: String,
-    /// The revision of the definition: objects written before it may lack its defaults.
-    pub(crate) since: Revision,
-    /// Whether the definition is being deleted: nothing new may be created.
-    pub(crate) terminating: bool,
-}
-
-impl Custom {
-    /// The version that this resource serves.
-    pub(crate) fn version(&self) -> &Version {
-        &self.definition.versions[self.index]
-    }
-
-    /// The schema that a body is read with: that of the version it names. A version that does not exist has no fields,
-    /// and of another kind nothing is known.
-    pub(crate) fn schema_of(&self, named: &GroupVersionKind) -> Option<&Structural> {
-        if named.group != self.definition.group || named.kind != self.definition.kind {
-            return Some(&ANY_FIELDS);
-        }
-        match self.definition.version_named(&named.version) {
-            Some(version) => version.schema.as_ref(),
-            None => Some(&NO_FIELDS),
-        }
-    }
-}
-
-static ANY_FIELDS: LazyLock<Structural> = LazyLock::new(|| {
-    let schema = serde_json::json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    Structural::compile(&schema).expect("the schema above is well formed")
-});
-
-static NO_FIELDS: LazyLock<Structural> = LazyLock::new(|| {
-    Structural::compile(&serde_json::json!({"type": "object"})).expect("the schema above is well formed")
-});
-
 impl Resource {
     /// The built-in resource at a path, if there is one.
     pub(crate) fn built_in(group: &str, version: &str, plural: &str) -> Option<&'static Arc<Resource>> {
-        BUILT_IN_RESOURCES
+        built_in::RESOURCES
             .iter()
             .find(|resource| resource.plural == plural && resource.group == group && resource.version == version)
     }
 
     /// All built-in resources.
     pub(crate) fn all_built_in() -> impl Iterator<Item = &'static Arc<Resource>> {
-        BUILT_IN_RESOURCES.iter()
+        built_in::RESOURCES.iter()
     }
 
     /// A built-in kind that has no place of its own, such as the scale of others.
@@ -127,7 +88,7 @@ impl Resource {
             kind: kind.to_owned(),
             list_kind: String::new(),
             namespaced,
-            origin: Origin::BuiltIn(row, rules_of(row)),
+            origin: Origin::BuiltIn(row, built_in::rules_of(row)),
         })
     }
 
@@ -308,14 +269,14 @@ impl Resource {
     /// The kind with nothing set, which nobody comes to own.
     pub(crate) fn empty(&self) -> &Value {
         match &self.origin {
-            Origin::BuiltIn(resource, _) => empty_of(resource.ty),
+            Origin::BuiltIn(resource, _) => built_in::empty_of(resource.ty),
             Origin::Custom(_) => roost_merge::apply::NOTHING,
         }
     }
 
     /// The same in the version that objects are stored in.
     pub(crate) fn empty_stored(&self) -> &Value {
-        self.storage_type().map_or(roost_merge::apply::NOTHING, empty_of)
+        self.storage_type().map_or(roost_merge::apply::NOTHING, built_in::empty_of)
     }
 
     /// The custom kind behind it, if it is one.
@@ -329,102 +290,5 @@ impl Resource {
     /// Whether this is the built-in resource with the given group and plural.
     pub(crate) fn is(&self, group: &str, plural: &str) -> bool {
         self.group == group && self.plural == plural && matches!(self.origin, Origin::BuiltIn(..))
-    }
-}
-
-/// A built-in type with nothing set.
-fn empty_of(ty: &'static roost_kinds::Type) -> &'static Value {
-    static EMPTY: LazyLock<Mutex<HashMap<&'static str, &'static Value>>> = LazyLock::new(Mutex::default);
-    EMPTY.lock().entry(ty.openapi).or_insert_with(|| {
-        let empty = Value::Object(roost_object::Map::new());
-        let decoded = roost_kinds::json::decode(empty, ty).map(|decoded| decoded.value).unwrap_or_default();
-        Box::leak(Box::new(decoded))
-    })
-}
-
-static BUILT_IN_RESOURCES: LazyLock<Vec<Arc<Resource>>> = LazyLock::new(|| {
-    let entry = |resource: &'static roost_kinds::Resource| {
-        Arc::new(Resource {
-            group: resource.group.to_owned(),
-            version: resource.version.to_owned(),
-            api_version: group::api_version(resource.group, resource.version),
-            plural: resource.plural.to_owned(),
-            kind: resource.kind.to_owned(),
-            list_kind: format!("{}List", resource.kind),
-            namespaced: resource.namespaced,
-            origin: Origin::BuiltIn(resource, rules_of(resource)),
-        })
-    };
-    roost_kinds::resources().iter().map(entry).collect()
-});
-
-/// The rules of a built-in kind.
-fn rules_of(resource: &roost_kinds::Resource) -> &'static Rules {
-    let definitions = &crate::definition::RULES;
-    if resource.group == definitions.group && resource.kind == definitions.kind {
-        return definitions;
-    }
-    crate::admission::rules_of(resource.group, resource.kind)
-        .unwrap_or_else(|| roost_rules::of(resource.group, resource.kind))
-}
-
-/// The schema of any resource, as merging sees it.
-#[derive(Clone, Copy)]
-pub(crate) enum AnyNode<'a> {
-    /// From the generated tables.
-    BuiltIn(TypeRef),
-    /// From a structural schema.
-    Custom(SchemaRef<'a>),
-    /// No schema: merging goes by the values.
-    Untyped,
-}
-
-impl Node for AnyNode<'_> {
-    fn shape(self) -> Shape {
-        match self {
-            AnyNode::BuiltIn(node) => node.shape(),
-            AnyNode::Custom(node) => node.shape(),
-            AnyNode::Untyped => Shape::Untyped,
-        }
-    }
-
-    fn field(self, name: &str) -> Option<Self> {
-        match self {
-            AnyNode::BuiltIn(node) => node.field(name).map(AnyNode::BuiltIn),
-            AnyNode::Custom(node) => node.field(name).map(AnyNode::Custom),
-            AnyNode::Untyped => Some(self),
-        }
-    }
-
-    fn declares(self, name: &str) -> bool {
-        match self {
-            AnyNode::BuiltIn(node) => node.declares(name),
-            AnyNode::Custom(node) => node.declares(name),
-            AnyNode::Untyped => false,
-        }
-    }
-
-    fn element(self) -> Option<Self> {
-        match self {
-            AnyNode::BuiltIn(node) => node.element().map(AnyNode::BuiltIn),
-            AnyNode::Custom(node) => node.element().map(AnyNode::Custom),
-            AnyNode::Untyped => Some(self),
-        }
-    }
-
-    fn list_keys(self) -> Vec<String> {
-        match self {
-            AnyNode::BuiltIn(node) => node.list_keys(),
-            AnyNode::Custom(node) => node.list_keys(),
-            AnyNode::Untyped => Vec::new(),
-        }
-    }
-
-    fn default(self) -> Option<Value> {
-        match self {
-            AnyNode::BuiltIn(node) => node.default(),
-            AnyNode::Custom(node) => node.default(),
-            AnyNode::Untyped => None,
-        }
     }
 }

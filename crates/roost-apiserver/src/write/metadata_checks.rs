@@ -145,6 +145,8 @@ impl Changed<'_> {
     }
 
     /// How many of the kind's own complaints are about the object as if it were new; none when they cannot be told apart.
+    /// Updates check the whole object in the midst of the rest and do not say where, so those rules run once more here, for
+    /// objects that are refused anyway.
     fn whole(&self, own: &[Error], has: fn(&[Error], &[Error]) -> bool) -> Option<usize> {
         let mut whole = Errors::new();
         match self.rules.validate_whole {

@@ -1,0 +1,105 @@
+//! What a patched object says it is: it must stay the object and the kind that the path names.
+
+use roost_object::field::{Error, Path, quote};
+use roost_object::{GroupKind, GroupVersionKind, Status, Value};
+
+use super::go_kind;
+use crate::resource::Resource;
+use crate::write::Target;
+
+/// The object must be the one that the path names.
+pub(crate) fn check_name(target: &Target<'_>, object: &Value) -> Result<(), Status> {
+    let text = |name: &str| object["metadata"][name].as_str().unwrap_or_default();
+    let (name, namespace) = (text("name"), text("namespace"));
+    if name.is_empty() {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({} based on URL) was undeterminable: name must be provided",
+            target.name
+        )));
+    }
+    if name != target.name {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name}) does not match the name on the URL ({})",
+            target.name
+        )));
+    }
+    if target.resource.namespaced && !namespace.is_empty() && namespace != target.namespace {
+        return Err(Status::bad_request(format!(
+            "the namespace of the object ({namespace}) does not match the namespace on the request ({})",
+            target.namespace
+        )));
+    }
+    Ok(())
+}
+
+/// The type that an object says it has.
+pub(super) fn type_of(object: &Value) -> GroupVersionKind {
+    let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
+    GroupVersionKind::parse(text("apiVersion"), text("kind"))
+}
+
+/// A patch may not turn a custom resource into another kind.
+pub(super) fn check_custom_identity(resource: &Resource, patched: &Value) -> Result<(), Status> {
+    let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let mut errors = Vec::new();
+    if kind != resource.kind {
+        let words = format!("must be {}", resource.kind);
+        errors.push(Error::invalid(&Path::new("kind"), kind, words));
+    }
+    if api_version != resource.api_version {
+        let words = format!("must be {}", resource.api_version);
+        errors.push(Error::invalid(&Path::new("apiVersion"), api_version, words));
+    }
+    if errors.is_empty() {
+        return Ok(());
+    }
+    let (group, _) = api_version.split_once('/').unwrap_or(("", api_version));
+    let name = patched["metadata"]["name"].as_str().unwrap_or_default();
+    Err(Status::invalid(&GroupKind::new(group, kind), name, &errors))
+}
+
+/// The Go type by which stock finds out what an object is.
+const TYPE_META: &str =
+    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+
+/// Why a patched object of a built-in kind cannot be read as what it says it is.
+pub(super) fn check_identity(resource: &Resource, patched: &Value) -> Result<(), String> {
+    if !patched.is_object() && !patched.is_null() {
+        let found = go_kind(patched);
+        return Err(format!(
+            "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {TYPE_META}"
+        ));
+    }
+    let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let same = |found: &str, own: &str| found.is_empty() || found == own;
+    if same(api_version, &resource.api_version) && same(kind, &resource.kind) {
+        return Ok(());
+    }
+    Err(match roost_kinds::type_of(api_version, kind) {
+        None => format!(
+            "no kind {} is registered for version {} in scheme {}",
+            quote(kind),
+            quote(api_version),
+            quote("pkg/runtime/scheme.go:111")
+        ),
+        Some(ty) => match roost_kinds::json::decode(patched.clone(), ty) {
+            Err(error) => error.to_string(),
+            Ok(_) => format!("unable to decode {api_version}, Kind={kind} into {}", resource.kind),
+        },
+    })
+}
+
+/// Whether a patched object does not say of which version it is.
+pub(super) fn is_without_version(patched: &Value) -> bool {
+    patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default().is_empty()
+}
+
+/// Without a version stock reads the object as its internal type, which has none of the fields that JSON names.
+pub(super) fn read_without_version(patched: &Value) -> (Value, Vec<String>) {
+    let names = patched.as_object().into_iter().flat_map(|fields| fields.keys());
+    let unknown = names.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind"));
+    let findings = unknown.map(|name| format!("unknown field {}", quote(name))).collect();
+    (Value::Object(roost_object::Map::new()), findings)
+}
