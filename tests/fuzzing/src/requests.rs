@@ -142,9 +142,7 @@ impl Plane {
             let Ok(response) = ApiService::new(Arc::clone(&self.cluster)).oneshot(request).await;
             let (parts, body) = response.into_parts();
             // A watch has no length and no end.
-            if http_body::Body::size_hint(&body).exact().is_none() {
-                return None;
-            }
+            http_body::Body::size_hint(&body).exact()?;
             let Ok(bytes) = body.collect().await.map(http_body_util::Collected::to_bytes);
             let object =
                 (is_json(&parts.headers) && !bytes.is_empty()).then(|| json::read(&bytes).expect("JSON is JSON").value);

@@ -139,10 +139,7 @@ fn name_type(path: &str, body: &mut Value) {
         ["apis", group, version, rest @ ..] => (*group, *version, rest),
         _ => return,
     };
-    let plural = match rest {
-        ["namespaces", _, plural, ..] | [plural, ..] => plural,
-        [] => return,
-    };
+    let (["namespaces", _, plural, ..] | [plural, ..]) = rest else { return };
     if let (Some(resource), Some(fields)) = (roost_kinds::resource(group, version, plural), body.as_object_mut()) {
         fields.entry("apiVersion").or_insert_with(|| roost_object::group::api_version(group, version).into());
         fields.entry("kind").or_insert_with(|| resource.kind.into());
