@@ -261,6 +261,7 @@ impl Resource {
     /// The Go type behind a built-in kind as it is stored.
     pub(crate) fn storage_type(&self) -> Option<&'static roost_kinds::Type> {
         match &self.origin {
+            Origin::BuiltIn(resource, _) if resource.storage_version == self.api_version => Some(resource.ty),
             Origin::BuiltIn(resource, _) => roost_kinds::type_of(resource.storage_version, resource.kind),
             Origin::Custom(_) => None,
         }
