@@ -1,10 +1,11 @@
-//! The one place where the API server asks what time it is.
+//! Times as objects and the audit log carry them.
 
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 
 /// Whole seconds, as most times in objects are.
 const SECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(0));
+/// As events and the audit log have them.
 const MICROSECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
 
 /// Now, as objects carry it: whole seconds in UTC.
