@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use roost_merge::json_patch;
 use roost_object::Value;
 
 /// The complaints about the patched object that follow from those about the patch.
@@ -24,8 +25,7 @@ fn carried(operations: &[Value], complaint: &str, patched: &Value) -> Option<Str
     }
     let mut place = String::new();
     let mut value = patched;
-    for token in path.strip_prefix('/')?.split('/') {
-        let token = token.replace("~1", "/").replace("~0", "~");
+    for token in json_patch::steps(path) {
         value = match value {
             Value::Array(items) => {
                 let index = if token == "-" { items.len().checked_sub(1)? } else { token.parse().ok()? };
@@ -41,7 +41,7 @@ fn carried(operations: &[Value], complaint: &str, patched: &Value) -> Option<Str
             }
         };
     }
-    Some(format!("duplicate field \"{place}{rest}"))
+    (!place.is_empty()).then(|| format!("duplicate field \"{place}{rest}"))
 }
 
 fn text<'a>(operation: &'a Value, name: &str) -> &'a str {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use roost_kinds::{Shape, Type};
+use roost_merge::json_patch::steps;
 use roost_object::Value;
 
 use crate::resource::{Origin, Resource};
@@ -44,7 +45,7 @@ impl Touched {
             touched.touch(path, None);
             let end = match (text("op"), from) {
                 (Some("move" | "copy"), Some(from)) => {
-                    let before = touched.at(&steps(from)).cloned().map(Box::new);
+                    let before = touched.at(&steps(from).collect::<Vec<_>>()).cloned().map(Box::new);
                     Some(Touched::From(from.to_owned(), before))
                 }
                 (Some("add" | "replace" | "test"), _) => Some(Touched::Brought),
@@ -57,7 +58,7 @@ impl Touched {
 
     fn touch(&mut self, path: &str, end: Option<Touched>) {
         let mut place = self;
-        let mut steps = steps(path);
+        let mut steps: Vec<String> = steps(path).collect();
         let last = steps.pop();
         for step in steps {
             let Touched::Parsed(fields) = place else { return };
@@ -84,13 +85,9 @@ pub(super) fn patched(object: &Value, touched: &Touched, resource: &Resource) ->
     let root = Some(Shape::Struct(built_in.ty));
     let nothing = Touched::Parsed(BTreeMap::new());
     let touched = if matches!(touched, Touched::Parsed(_)) { touched } else { &nothing };
-    let moved = |from: &str| steps(from).iter().fold(root, |shape, name| shape.and_then(|shape| part(shape, name)));
+    let moved = |from: &str| steps(from).fold(root, |shape, name| shape.and_then(|shape| part(shape, &name)));
     write(&mut out, object, Some(touched), root, &moved);
     out
-}
-
-fn steps(path: &str) -> Vec<String> {
-    path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
 }
 
 fn part(shape: Shape, name: &str) -> Option<Shape> {

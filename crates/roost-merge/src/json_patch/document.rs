@@ -32,13 +32,16 @@ impl Spent {
     }
 }
 
-/// Finds the container of a path's last step. What stands before the first slash is ignored.
+/// The names and indices that a path goes through. What stands before the first slash is ignored.
+pub fn steps(path: &str) -> impl Iterator<Item = String> {
+    path.split('/').skip(1).map(unescape)
+}
+
+/// Finds the container of a path's last step.
 pub(super) fn find<'d>(document: &'d mut Value, path: &str) -> Option<(&'d mut Value, String)> {
-    let (_, steps) = path.split_once('/')?;
     let mut place = document;
-    let mut steps = steps.split('/').peekable();
-    while let Some(step) = steps.next() {
-        let key = unescape(step);
+    let mut steps = steps(path).peekable();
+    while let Some(key) = steps.next() {
         if steps.peek().is_none() {
             return (place.is_object() || place.is_array()).then_some((place, key));
         }

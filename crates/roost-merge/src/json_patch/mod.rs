@@ -2,6 +2,7 @@
 
 mod document;
 
+pub use document::steps;
 use document::{Spent, add, encoded_size, find, get, position, remove};
 use roost_object::json;
 use serde_json::{Map, Value};
