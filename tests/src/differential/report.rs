@@ -33,8 +33,8 @@ pub struct Verdict {
     pub compared: usize,
     /// Those that differ.
     pub differences: Vec<Difference>,
-    /// Whether it differed at first and did not when it was run again.
-    pub on_second_try: bool,
+    /// What differed when it was first run and did not when it was run again.
+    pub only_at_first: Vec<Difference>,
     /// The command that runs it alone.
     pub again: String,
 }
@@ -74,7 +74,7 @@ impl Verdict {
             area: sequence.area.clone(),
             compared: 0,
             differences: Vec::new(),
-            on_second_try: false,
+            only_at_first: Vec::new(),
             again: format!("cargo xtask differential --filter {}", sequence.name),
         }
     }
@@ -82,7 +82,7 @@ impl Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for difference in &self.differences {
+        for difference in self.only_at_first.iter().chain(&self.differences) {
             writeln!(formatter, "{} ({}) step {}: {}", self.name, self.area, difference.step, difference.request)?;
             if let Some(reason) = &difference.reason {
                 writeln!(formatter, "  explained: {reason}")?;
@@ -91,7 +91,10 @@ impl fmt::Display for Verdict {
                 writeln!(formatter, "    {line}")?;
             }
         }
-        if !self.differences.is_empty() {
+        if !self.only_at_first.is_empty() {
+            writeln!(formatter, "  equal when it was run once more")?;
+        }
+        if !self.only_at_first.is_empty() || !self.differences.is_empty() {
             writeln!(formatter, "  again: {}", self.again)?;
         }
         Ok(())
@@ -113,16 +116,17 @@ impl Summary {
         self.verdicts.iter().filter(|verdict| verdict.failed() && !self.open.contains(&verdict.name))
     }
 
-    /// Puts a later verdict in the place of an earlier one.
-    pub fn replace(&mut self, verdict: Verdict) {
+    /// Puts the verdict of a second try in the place of the first, and keeps what the first one found.
+    pub fn replace(&mut self, mut verdict: Verdict) {
         if let Some(place) = self.verdicts.iter_mut().find(|place| place.name == verdict.name) {
+            verdict.only_at_first = std::mem::take(&mut place.differences);
             *place = verdict;
         }
     }
 
-    /// How many passed only when they were run again.
-    pub fn on_second_try(&self) -> usize {
-        self.verdicts.iter().filter(|verdict| verdict.on_second_try).count()
+    /// Those that passed only when they were run again.
+    pub fn on_second_try(&self) -> impl Iterator<Item = &Verdict> {
+        self.verdicts.iter().filter(|verdict| !verdict.only_at_first.is_empty())
     }
 
     /// How many sequences had no difference.
@@ -178,7 +182,7 @@ impl fmt::Display for Summary {
             self.still_open(),
             compared - different,
         )?;
-        match self.on_second_try() {
+        match self.on_second_try().count() {
             0 => Ok(()),
             races => write!(formatter, ", {races} only on the second try"),
         }

@@ -146,9 +146,8 @@ async fn try_again(context: &Context, sequences: &[Sequence], summary: &mut Summ
         return Ok(());
     }
     for sequence in sequences.iter().filter(|sequence| names.contains(&sequence.name)) {
-        let mut verdict = context.judge(sequence, "-again").await?;
+        let verdict = context.judge(sequence, "-again").await?;
         if verdict.differences.is_empty() {
-            verdict.on_second_try = true;
             summary.replace(verdict);
         }
     }
