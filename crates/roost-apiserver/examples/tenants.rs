@@ -91,11 +91,9 @@ impl Plane {
 
     async fn add(&self, number: usize) -> Result<Arc<Cluster>, Failure> {
         let config = ClusterConfig {
-            service_cidr: "10.96.0.0/12".parse()?,
-            node_ports: 30_000..=32_767,
             encryption_key: Some([7; 32]),
             advertised: Some(([192, 0, 2, 1].into(), 6443)),
-            workloads: false,
+            ..ClusterConfig::default()
         };
         let identity = Identity::generate(Timestamp::now(), "https://kubernetes.default.svc.cluster.local")?;
         let cluster = Cluster::new(&format!("tenant-{number}"), self.store.clone(), config, identity);

@@ -1,13 +1,13 @@
 //! One tenant: an independent Kubernetes cluster on the shared store.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use parking_lot::{Mutex, RwLock};
 use roost_object::{Status, Value};
 use roost_store::{Collection, Entry, ListQuery, Revision, Store};
@@ -35,6 +35,20 @@ pub struct ClusterConfig {
     /// Whether the controllers of workloads and the scheduler run for it. They do not beside stock's, nor where nobody
     /// runs pods.
     pub workloads: bool,
+}
+
+impl Default for ClusterConfig {
+    /// An API alone: the usual networks, nothing sealed, nobody who reaches it from the network, no workloads.
+    fn default() -> Self {
+        let services = Ipv4Net::new_assert(Ipv4Addr::new(10, 96, 0, 0), 16);
+        Self {
+            service_cidr: services.into(),
+            node_ports: roost_rules::network::allocation::NODE_PORTS,
+            encryption_key: None,
+            advertised: None,
+            workloads: false,
+        }
+    }
 }
 
 /// One tenant's API.

@@ -143,13 +143,7 @@ mod tests {
 
     #[tokio::test]
     async fn heavy_requests_are_answered_like_others() {
-        let config = ClusterConfig {
-            service_cidr: "10.96.0.0/16".parse().unwrap(),
-            node_ports: 30_000..=32_767,
-            encryption_key: None,
-            advertised: None,
-            workloads: false,
-        };
+        let config = ClusterConfig::default();
         let identity = Identity::generate(jiff::Timestamp::now(), "https://issuer.example.com").unwrap();
         let cluster = Cluster::new("one", Store::memory(Options::default()), config, identity);
         cluster.bootstrap().await.unwrap();

@@ -32,13 +32,7 @@ impl Drop for Plane {
 impl Plane {
     async fn start() -> Plane {
         let store = Store::memory(Options::default());
-        let config = ClusterConfig {
-            service_cidr: "10.96.0.0/16".parse().expect("a network"),
-            node_ports: 30_000..=32_767,
-            encryption_key: Some([7; 32]),
-            advertised: None,
-            workloads: false,
-        };
+        let config = ClusterConfig { encryption_key: Some([7; 32]), ..ClusterConfig::default() };
         let cluster = Cluster::new(
             "test",
             store.clone(),

@@ -12,13 +12,7 @@ use roost_store::{Options, Store};
 use tower::ServiceExt as _;
 
 async fn cluster() -> Arc<Cluster> {
-    let config = ClusterConfig {
-        service_cidr: "10.96.0.0/16".parse().expect("a network"),
-        node_ports: 30_000..=32_767,
-        encryption_key: None,
-        advertised: None,
-        workloads: false,
-    };
+    let config = ClusterConfig::default();
     let cluster = Cluster::new("test", Store::memory(Options::default()), config, identity());
     cluster.bootstrap().await.expect("the first objects");
     cluster

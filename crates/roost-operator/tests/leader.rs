@@ -19,13 +19,7 @@ const DURATION: Duration = Duration::from_secs(3);
 const PATIENCE: Duration = Duration::from_secs(30);
 
 async fn plane() -> kube::Client {
-    let config = ClusterConfig {
-        service_cidr: "10.96.0.0/16".parse().expect("a network"),
-        node_ports: 30_000..=32_767,
-        encryption_key: None,
-        advertised: None,
-        workloads: false,
-    };
+    let config = ClusterConfig::default();
     let identity = Identity::generate(Timestamp::now(), "https://kubernetes.default.svc").expect("keys");
     let store = Store::memory(Options::default());
     let cluster = Cluster::new("management", store.clone(), config, identity);

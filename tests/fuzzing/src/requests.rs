@@ -110,13 +110,7 @@ struct Plane {
 impl Plane {
     fn new() -> Plane {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let config = ClusterConfig {
-            service_cidr: "10.96.0.0/16".parse().expect("a network"),
-            node_ports: 30_000..=32_767,
-            encryption_key: None,
-            advertised: None,
-            workloads: false,
-        };
+        let config = ClusterConfig::default();
         let identity = Identity::generate(Timestamp::now(), "https://kubernetes.default.svc").expect("keys");
         let cluster = Cluster::new("fuzzed", Store::memory(Options::default()), config, identity);
         runtime.block_on(cluster.bootstrap()).expect("the first objects");

@@ -61,13 +61,7 @@ impl Management {
     /// On a fresh engine in this process, with its store on a disk.
     pub async fn embedded() -> Result<Management, ManagementError> {
         let (disk, store) = Disk::with_store()?;
-        let config = ClusterConfig {
-            service_cidr: "10.96.0.0/16".parse().map_err(|_| ManagementError::Engine("no network".to_owned()))?,
-            node_ports: 30_000..=32_767,
-            encryption_key: None,
-            advertised: None,
-            workloads: false,
-        };
+        let config = ClusterConfig::default();
         let identity = Identity::generate(Timestamp::now(), "https://kubernetes.default.svc")?;
         let cluster = Cluster::new("management", store.clone(), config, identity);
         cluster.bootstrap().await.map_err(|status| ManagementError::Engine(status.message))?;

@@ -92,13 +92,7 @@ impl Api {
     pub(super) async fn ours() -> Result<(Api, Running), WorkloadsError> {
         let wrong = |why: String| WorkloadsError::Ours(why);
         let store = Store::memory(Options::default());
-        let config = ClusterConfig {
-            service_cidr: crate::stock::SERVICE_CIDR.parse().map_err(|_| wrong("no network".to_owned()))?,
-            node_ports: 30_000..=32_767,
-            encryption_key: None,
-            advertised: None,
-            workloads: true,
-        };
+        let config = ClusterConfig { workloads: true, ..ClusterConfig::default() };
         let identity = Identity::generate(Timestamp::now(), crate::stock::SERVICE_ACCOUNT_ISSUER)
             .map_err(|error| wrong(error.to_string()))?;
         let cluster = Cluster::new("scenarios", store.clone(), config, identity);

@@ -56,13 +56,7 @@ pub async fn serve(serving: &Serving) -> Result<(), WorkloadsError> {
     let inside = tokio::spawn(Arc::clone(&engine).run());
     let mut clusters = Vec::with_capacity(serving.clusters);
     for number in 0..serving.clusters {
-        let config = ClusterConfig {
-            service_cidr: crate::stock::SERVICE_CIDR.parse().map_err(wrong)?,
-            node_ports: 30_000..=32_767,
-            encryption_key: None,
-            advertised: None,
-            workloads: serving.workloads,
-        };
+        let config = ClusterConfig { workloads: serving.workloads, ..ClusterConfig::default() };
         let identity = Identity::generate(Timestamp::now(), crate::stock::SERVICE_ACCOUNT_ISSUER).map_err(wrong)?;
         let cluster = Cluster::new(&format!("cluster-{number}"), store.clone(), config, identity);
         cluster.bootstrap().await.map_err(|status| wrong(status.message))?;

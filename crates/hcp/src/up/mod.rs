@@ -28,8 +28,6 @@ use keys::{Keys, KeysError};
 
 /// The management plane's own tenant.
 const MANAGEMENT: &str = "management";
-/// The ports that Services of type NodePort get.
-const NODE_PORTS: std::ops::RangeInclusive<u16> = 30_000..=32_767;
 
 /// Expressions and schemas nest up to limits that stock sets, and walks along them are recursive. Only what is used
 /// of a stack takes memory.
@@ -109,10 +107,9 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     let kubeconfig = keys.write_kubeconfig(&data_dir, address)?;
     let config = ClusterConfig {
         service_cidr: arguments.service_cidr,
-        node_ports: NODE_PORTS,
         encryption_key: Some(keys.encryption_key()),
         advertised: Some((reachable(address.ip()), address.port())),
-        workloads: false,
+        ..ClusterConfig::default()
     };
     let cluster = Cluster::new(MANAGEMENT, store.clone(), config, keys.into_identity());
     if let Some(path) = &arguments.audit_log {

@@ -11,13 +11,7 @@ use serde_json::Value;
 
 /// A client of a fresh cluster that has all definitions.
 pub(crate) async fn client() -> kube::Client {
-    let config = ClusterConfig {
-        service_cidr: "10.96.0.0/16".parse().unwrap(),
-        node_ports: 30_000..=32_767,
-        encryption_key: None,
-        advertised: None,
-        workloads: false,
-    };
+    let config = ClusterConfig::default();
     let identity = Identity::generate(Timestamp::now(), "https://kubernetes.default.svc").unwrap();
     let cluster = Cluster::new("test", Store::memory(Options::default()), config, identity);
     cluster.bootstrap().await.unwrap();

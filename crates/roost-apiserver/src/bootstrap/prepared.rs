@@ -163,13 +163,7 @@ mod tests {
     use crate::identity::Identity;
 
     fn tenant(name: &str, store: &Store) -> Arc<Cluster> {
-        let config = ClusterConfig {
-            service_cidr: "10.96.0.0/16".parse().unwrap(),
-            node_ports: 30_000..=32_767,
-            encryption_key: None,
-            advertised: None,
-            workloads: false,
-        };
+        let config = ClusterConfig::default();
         let identity = Identity::generate(jiff::Timestamp::now(), "https://issuer.example.com").unwrap();
         Cluster::new(name, store.clone(), config, identity)
     }

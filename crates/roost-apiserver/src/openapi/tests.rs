@@ -15,13 +15,7 @@ use crate::resource::Resource;
 use crate::stored::Stored;
 
 fn cluster() -> Arc<Cluster> {
-    let config = ClusterConfig {
-        service_cidr: "10.96.0.0/16".parse().unwrap(),
-        node_ports: 30000..=32767,
-        encryption_key: None,
-        advertised: None,
-        workloads: false,
-    };
+    let config = ClusterConfig::default();
     Cluster::new(
         "tenant",
         Store::memory(Options::default()),

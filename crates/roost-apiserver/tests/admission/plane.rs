@@ -53,13 +53,7 @@ impl Plane {
     /// A cluster with the namespace `test`.
     pub(crate) async fn start() -> Plane {
         let store = Store::memory(Options::default());
-        let config = ClusterConfig {
-            service_cidr: "10.96.0.0/16".parse().expect("a network"),
-            node_ports: 30_000..=32_767,
-            encryption_key: None,
-            advertised: None,
-            workloads: false,
-        };
+        let config = ClusterConfig::default();
         let cluster = Cluster::new(
             "test",
             store.clone(),

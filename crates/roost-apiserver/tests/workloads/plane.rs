@@ -47,13 +47,7 @@ impl Plane {
     /// A cluster with as many nodes as asked for, of two cores each.
     pub(crate) async fn start(nodes: usize) -> Plane {
         let store = Store::memory(Options::default());
-        let config = ClusterConfig {
-            service_cidr: "10.96.0.0/16".parse().expect("a network"),
-            node_ports: 30_000..=32_767,
-            encryption_key: None,
-            advertised: None,
-            workloads: true,
-        };
+        let config = ClusterConfig { workloads: true, ..ClusterConfig::default() };
         let identity = Identity::generate(Timestamp::now(), "https://kubernetes.default.svc").expect("keys");
         let cluster = Cluster::new("test", store.clone(), config, identity);
         cluster.bootstrap().await.expect("the first objects");

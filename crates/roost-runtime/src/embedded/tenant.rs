@@ -12,9 +12,6 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use crate::RuntimeError;
 use crate::plane::{Health, Plane, PlaneKeys};
 
-/// The ports that the hosted cluster's own Services of type NodePort get.
-const NODE_PORTS: std::ops::RangeInclusive<u16> = 30_000..=32_767;
-
 /// A plane's API in this process.
 pub(super) struct Tenant {
     pub(super) host: Host,
@@ -30,10 +27,10 @@ impl Tenant {
         let tls = Arc::new(tls_config(Arc::clone(&certificate)).map_err(RuntimeError::Tls)?);
         let config = ClusterConfig {
             service_cidr: plane.service_network,
-            node_ports: NODE_PORTS,
             encryption_key: plane.encryption_key.as_ref().map(|key| *key.expose()),
             advertised: plane.advertised.map(|address| (address, plane.port)),
             workloads: true,
+            ..ClusterConfig::default()
         };
         let cluster = Cluster::new(&plane.id.to_string(), store.clone(), config, identity(&plane.keys)?);
         cluster.bootstrap().await.map_err(|status| RuntimeError::Bootstrap(status.message))?;

@@ -48,13 +48,7 @@ impl Drop for Plane {
 impl Plane {
     pub(crate) async fn start(answer: Answer) -> Plane {
         let store = Store::memory(Options::default());
-        let config = ClusterConfig {
-            service_cidr: "10.96.0.0/16".parse().expect("a network"),
-            node_ports: 30_000..=32_767,
-            encryption_key: None,
-            advertised: None,
-            workloads: false,
-        };
+        let config = ClusterConfig::default();
         let now = Timestamp::now();
         let identity = Identity::generate(now, "https://kubernetes.default.svc").expect("keys");
         let authority = identity.authority.certificate().to_pem();
