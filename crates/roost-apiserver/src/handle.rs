@@ -158,11 +158,7 @@ async fn create(target: &Target<'_>, bytes: &Bytes, format: &Format) -> Result<R
     refuse_while_terminating(target, &object)?;
     let name = write::metadata_text(&object, "name").to_owned();
     let created = write::create(Target { name: &name, ..*target }, object, &options).await?;
-    if !options.dry_run {
-        after::written(target, &created).await;
-    }
-    let served = write::convert_from_storage(target.resource, created)?;
-    read::present(target.call, target.resource, format, 201, served)
+    finish(target, created, &options, format).await
 }
 
 /// Nothing new comes into a custom resource whose definition is going.
@@ -206,19 +202,18 @@ async fn patch(target: &Target<'_>, bytes: Bytes, format: &Format) -> Result<Res
     finish(target, updated, &options, format).await
 }
 
-/// The end of an update: follow-up work, and the object as the caller sees it.
+/// The end of a write: follow-up work, and the object as the caller sees it.
 pub(crate) async fn finish(
     target: &Target<'_>,
-    updated: write::Updated,
+    written: write::Written,
     options: &WriteOptions,
     format: &Format,
 ) -> Result<Response<Body>, Status> {
     if !options.dry_run {
-        after::written(target, &updated.object).await;
+        after::written(target, &written.object).await;
     }
-    let served = write::convert_from_storage(target.resource, updated.object)?;
-    let code = if updated.created { 201 } else { 200 };
-    read::present(target.call, target.resource, format, code, served)
+    let code = if written.created { 201 } else { 200 };
+    read::written(target, format, code, written)
 }
 
 /// Reads the options of a delete, which may come in a body of their own kind.

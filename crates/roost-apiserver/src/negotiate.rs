@@ -59,6 +59,11 @@ impl Format {
     /// Plain JSON, for answers that are not negotiated.
     pub(crate) const JSON: Format =
         Format { encoding: Encoding::Json, view: View::Object, view_version: "v1", pretty: false };
+
+    /// Whether objects are written as they are stored.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.encoding == Encoding::Json && self.view == View::Object && !self.pretty
+    }
 }
 
 /// The media types of built-in kinds.

@@ -182,9 +182,10 @@ impl fmt::Display for Summary {
             self.still_open(),
             compared - different,
         )?;
-        match self.on_second_try().count() {
-            0 => Ok(()),
-            races => write!(formatter, ", {races} only on the second try"),
+        let races: Vec<&str> = self.on_second_try().map(|verdict| verdict.name.as_str()).collect();
+        if races.is_empty() {
+            return Ok(());
         }
+        write!(formatter, ", {} only on the second try ({})", races.len(), races.join(", "))
     }
 }

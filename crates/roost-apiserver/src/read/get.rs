@@ -1,14 +1,17 @@
-//! Reading one object.
+//! Answers with one object.
 
 use bytes::{BufMut, BytesMut};
 use http::Response;
 use roost_object::{Status, Value};
+use roost_store::Revision;
 
 use super::table::present;
 use crate::conversion;
-use crate::negotiate::{Encoding, Format, View};
+use crate::negotiate::Format;
+use crate::resource::Resource;
 use crate::respond::{self, Body};
-use crate::write::Target;
+use crate::stored::Stored;
+use crate::write::{Target, Written, convert_from_storage};
 
 /// Answers with one object in the agreed form.
 pub(crate) async fn get(target: &Target<'_>, format: &Format) -> Result<Response<Body>, Status> {
@@ -21,13 +24,9 @@ pub(crate) async fn get(target: &Target<'_>, format: &Format) -> Result<Response
     check_revision(target)?;
     let collection = target.collection();
     let entry = cluster.store.get(&collection, &target.key()).ok_or_else(|| target.not_found())?;
-    let plain = format.encoding == Encoding::Json && format.view == View::Object && !format.pretty;
     let stored = cluster.open(resource, &entry)?;
-    if plain && resource.is_served_as_stored() && resource.is_current(&stored, entry.modified) {
-        let mut out = BytesMut::new();
-        stored.write_json(&mut out, &resource.api_version, &resource.kind, entry.modified);
-        out.put_u8(b'\n');
-        return Ok(respond::bytes(200, "application/json", out.freeze()));
+    if format.is_plain() && resource.is_served_as_stored() && resource.is_current(&stored, entry.modified) {
+        return Ok(as_stored(resource, 200, &stored, entry.modified));
     }
     let object: Value = if resource.webhook().is_some() {
         conversion::one_to_served(cluster, resource, cluster.decode(resource, &entry)?).await?
@@ -35,6 +34,30 @@ pub(crate) async fn get(target: &Target<'_>, format: &Format) -> Result<Response
         cluster.decode_served(resource, &entry)?
     };
     present(target.call, resource, format, 200, object)
+}
+
+/// Answers with an object that was written.
+pub(crate) fn written(
+    target: &Target<'_>,
+    format: &Format,
+    code: u16,
+    written: Written,
+) -> Result<Response<Body>, Status> {
+    match &written.stored {
+        Some((stored, revision)) if format.is_plain() => Ok(as_stored(target.resource, code, stored, *revision)),
+        _ => {
+            let served = convert_from_storage(target.resource, written.object)?;
+            present(target.call, target.resource, format, code, served)
+        }
+    }
+}
+
+/// An object without a detour over a tree.
+fn as_stored(resource: &Resource, code: u16, stored: &Stored, revision: Revision) -> Response<Body> {
+    let mut out = BytesMut::new();
+    stored.write_json(&mut out, &resource.api_version, &resource.kind, revision);
+    out.put_u8(b'\n');
+    respond::bytes(code, "application/json", out.freeze())
 }
 
 /// A get may ask for a minimal revision; one in the future is refused.

@@ -15,7 +15,7 @@ use super::table::present_list;
 use crate::call::Call;
 use crate::cluster::Cluster;
 use crate::conversion;
-use crate::negotiate::{Encoding, Format, View};
+use crate::negotiate::Format;
 use crate::options::{ListOptions, Match};
 use crate::resource::Resource;
 use crate::respond::{self, Body};
@@ -41,8 +41,7 @@ pub(crate) async fn list(
 ) -> Result<Response<Body>, Status> {
     let selection = Selection::parse(options, resource)?;
     let page = read_page(call, resource, namespace, options, &selection)?;
-    let plain = format.encoding == Encoding::Json && format.view == View::Object && !format.pretty;
-    if plain && selection.is_everything() && resource.is_served_as_stored() {
+    if format.is_plain() && selection.is_everything() && resource.is_served_as_stored() {
         let meta = meta_of(&page, page.more, page.entries.last());
         if let Some(answer) = write_plain(call, resource, &page, &meta)? {
             return Ok(answer);

@@ -8,7 +8,7 @@ mod selection;
 mod table;
 mod watch;
 
-pub(crate) use get::get;
+pub(crate) use get::{get, written};
 pub(crate) use list::{ListMeta, list, select};
 pub(crate) use table::{Include, present, present_list, table};
 pub(crate) use watch::watch;

@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 
 use roost_object::{Map, Status, Value};
-use roost_store::{CommitError, Expect, Operation, Revision, Write};
+use roost_store::{CommitError, Expect, Operation, Write};
 
-use super::{Target, metadata_mut, metadata_text, ownership, pack_live, returned_live, steps, storage_error};
+use super::pack::{Written, pack_live, returned_live};
+use super::{Target, metadata_mut, metadata_text, ownership, steps, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::options::WriteOptions;
 use crate::resource::Resource;
@@ -17,8 +18,8 @@ const GENERATE_NAME_TRIES: usize = 8;
 /// How often a create is tried again when someone else changed what it is charged to.
 const CONFLICT_TRIES: usize = 16;
 
-/// Creates an object from its decoded body, which is in the served version. Returns it in the storage version.
-pub(crate) async fn create(target: Target<'_>, object: Value, options: &WriteOptions) -> Result<Value, Status> {
+/// Creates an object from its decoded body, which is in the served version.
+pub(crate) async fn create(target: Target<'_>, object: Value, options: &WriteOptions) -> Result<Written, Status> {
     let mut object = object;
     wipe_system_fields(&mut object);
     match_namespace(&target, &mut object)?;
@@ -37,72 +38,69 @@ pub(crate) async fn create_prepared(
     target: Target<'_>,
     object: Value,
     options: &WriteOptions,
-) -> Result<Value, Status> {
+) -> Result<Written, Status> {
     let mut object = object;
     let attributes =
         Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
     admission::mutate(&attributes, &mut object).await?;
     if !metadata_text(&object, "name").is_empty() {
-        create_named(target, &mut object, options).await?;
-        return Ok(object);
+        return create_named(target, object, options).await;
     }
     let mut tries = 0;
     loop {
         tries += 1;
-        let mut attempt = object.clone();
-        match create_named(target, &mut attempt, options).await {
-            Ok(()) => return Ok(attempt),
-            Err(status) => {
-                if status.reason != "AlreadyExists" || tries >= GENERATE_NAME_TRIES {
-                    return Err(status);
-                }
-            }
+        match create_named(target, object.clone(), options).await {
+            Err(status) if status.reason == "AlreadyExists" && tries < GENERATE_NAME_TRIES => {}
+            done => return done,
         }
     }
 }
 
-async fn create_named(target: Target<'_>, object: &mut Value, options: &WriteOptions) -> Result<(), Status> {
-    fill_system_fields(target.resource, object);
-    match_namespace(&target, object)?;
-    let name = metadata_text(object, "name").to_owned();
+async fn create_named(target: Target<'_>, mut object: Value, options: &WriteOptions) -> Result<Written, Status> {
+    fill_system_fields(target.resource, &mut object);
+    match_namespace(&target, &mut object)?;
+    let name = metadata_text(&object, "name").to_owned();
     let target = Target { name: &name, ..target };
-    let allocated = allocate::before_create(&target, object, options.dry_run)?;
-    steps::prepare_create(target.resource, object);
-    record_requester(&target, object);
-    steps::validate_create(&target, object)?;
+    let allocated = allocate::before_create(&target, &mut object, options.dry_run)?;
+    steps::prepare_create(target.resource, &mut object);
+    record_requester(&target, &mut object);
+    steps::validate_create(&target, &object)?;
     if let Some(rules) = target.resource.rules() {
-        (rules.settle)(object);
+        (rules.settle)(&mut object);
     }
     for _ in 0..CONFLICT_TRIES {
-        let Some((revision, returned)) = commit_new(target, object, &allocated, options).await? else { continue };
-        if let Some(returned) = returned {
-            *object = returned;
-        }
-        if revision > 0 {
-            metadata_mut(object).insert("resourceVersion".into(), revision.to_string().into());
-        }
-        return Ok(());
+        object = match commit_new(target, object, &allocated, options).await? {
+            Commit::Done(written) => return Ok(Written { created: true, ..written }),
+            Commit::Again(object) => object,
+        };
     }
     Err(Status::conflict(&target.resource.group_resource(), &name, super::update::LOCK_ERROR))
 }
 
-/// Admits a complete object and writes it: none when admission has to be asked again, zero when nothing is written. The
-/// object comes along where it is another one when it comes back from the store.
+/// What came of a commit.
+enum Commit {
+    Done(Written),
+    /// Admission has to be asked again.
+    Again(Value),
+}
+
+/// Admits a complete object and writes it.
 async fn commit_new(
     target: Target<'_>,
-    object: &Value,
+    object: Value,
     allocated: &[Write],
     options: &WriteOptions,
-) -> Result<Option<(Revision, Option<Value>)>, Status> {
+) -> Result<Commit, Status> {
     let attributes =
         Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
-    let admitted = admission::validate(&attributes, object).await?;
-    let settled = target.resource.settled(object);
+    let admitted = admission::validate(&attributes, &object).await?;
+    let settled = target.resource.settled(&object);
     if options.dry_run {
-        return match target.call.cluster.store.get(&target.collection(), &target.key()) {
-            Some(_) => Err(exists(&target)),
-            None => Ok(Some((0, returned_live(&target, &settled).await?.or_else(|| owned(settled))))),
-        };
+        if target.call.cluster.store.get(&target.collection(), &target.key()).is_some() {
+            return Err(exists(&target));
+        }
+        let returned = returned_live(&target, &settled).await?.or_else(|| owned(settled));
+        return Ok(Commit::Done(Written::nothing(returned.unwrap_or(object))));
     }
     if object["metadata"].get("resourceVersion").is_some() {
         return Err(Status::failure(500, "", "resourceVersion should not be set on objects to be created"));
@@ -110,18 +108,21 @@ async fn commit_new(
     let mut writes = allocated.to_vec();
     writes.extend(admitted.writes.iter().cloned());
     let own = writes.len();
-    let (bytes, returned) = pack_live(&target, &settled).await?;
+    let packed = pack_live(&target, &settled).await?;
     writes.push(Write {
         collection: target.collection(),
         name: target.key(),
         expect: Expect::Absent,
-        operation: Operation::Put(bytes),
+        operation: Operation::Put(packed.bytes.clone()),
     });
     match target.call.cluster.store.commit(writes).await {
-        Ok(revision) => Ok(Some((revision, returned.or_else(|| owned(settled))))),
+        Ok(revision) => {
+            let settled = owned(settled);
+            Ok(Commit::Done(packed.written(settled.unwrap_or(object), revision)))
+        }
         Err(CommitError::Conflict { index, .. }) if index == own => Err(exists(&target)),
-        Err(CommitError::Conflict { index, .. }) if admitted.has(own, index) => Ok(None),
-        Err(CommitError::Conflict { .. }) => Err(allocate::taken(&target, object)),
+        Err(CommitError::Conflict { index, .. }) if admitted.has(own, index) => Ok(Commit::Again(object)),
+        Err(CommitError::Conflict { .. }) => Err(allocate::taken(&target, &object)),
         Err(error) => Err(storage_error(&error)),
     }
 }

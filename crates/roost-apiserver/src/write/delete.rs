@@ -3,7 +3,8 @@
 use roost_object::{GroupResource, Status, Value};
 use roost_store::{CommitError, Entry, Expect, Operation, Write};
 
-use super::{Target, finalizers, metadata_mut, metadata_text, pack_live, storage_error};
+use super::pack::pack_live;
+use super::{Target, finalizers, metadata_mut, metadata_text, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::options::{DeleteOptions, Propagation};
 use crate::{after, allocate, clock};
@@ -65,14 +66,14 @@ async fn attempt(
         Step::Pending => return Ok(Some(Deletion { object: old.clone(), immediate: false })),
         Step::Remove => (vec![Operation::Delete], old.clone(), true),
         Step::MarkAndRemove(marked) => {
-            let (bytes, _) = pack_live(&target, &marked).await?;
+            let bytes = pack_live(&target, &marked).await?.bytes;
             (vec![Operation::Put(bytes), Operation::Delete], marked, true)
         }
         Step::Mark(marked) => {
             if marked == *old {
                 return Ok(Some(Deletion { object: marked, immediate: false }));
             }
-            let (bytes, _) = pack_live(&target, &marked).await?;
+            let bytes = pack_live(&target, &marked).await?.bytes;
             (vec![Operation::Put(bytes)], marked, false)
         }
     };

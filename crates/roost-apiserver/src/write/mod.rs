@@ -9,10 +9,10 @@ mod create;
 mod delete;
 mod metadata_checks;
 mod ownership;
+mod pack;
 mod steps;
 mod update;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use roost_object::{Status, Value};
@@ -21,13 +21,13 @@ use roost_store::{Collection, CommitError, Entry};
 pub(crate) use create::{create, match_namespace};
 pub(crate) use delete::{check_preconditions, delete};
 pub(crate) use ownership::{filter, track, tracking};
+pub(crate) use pack::{Written, pack};
 pub(crate) use steps::{apply_defaults, convert_from_storage};
-pub(crate) use update::{Change, ChangeKind, Transform, Updated, check_uid, failed_precondition, update};
+pub(crate) use update::{Change, ChangeKind, Transform, check_uid, failed_precondition, update};
 
 use crate::call::Call;
 use crate::conversion;
 use crate::resource::Resource;
-use crate::stored::Stored;
 
 /// The object that a write is about.
 #[derive(Clone, Copy)]
@@ -79,64 +79,6 @@ impl Target<'_> {
 /// An object's name within its collection.
 pub(crate) fn key(resource: &Resource, namespace: &str, name: &str) -> Arc<str> {
     if resource.namespaced { format!("{namespace}/{name}").into() } else { name.into() }
-}
-
-/// Packs an object, in the version that writes work with, for the store. Where versions differ, it also returns the
-/// object as it comes back from the store, which is what callers see.
-async fn pack_live(target: &Target<'_>, object: &Value) -> Result<(bytes::Bytes, Option<Value>), Status> {
-    let cluster = &target.call.cluster;
-    if let Some(stored) = in_storage_version(target.resource, object) {
-        let bytes = pack(target, &stored)?;
-        return Ok((bytes, Some(back_in_served_version(target.resource, stored))));
-    }
-    let stored = conversion::to_storage(cluster, target.resource, object).await?;
-    let bytes = pack(target, &stored)?;
-    match stored {
-        Cow::Borrowed(_) => Ok((bytes, None)),
-        Cow::Owned(stored) => {
-            let returned = conversion::one_to_served(cluster, target.resource, stored).await?;
-            Ok((bytes, Some(returned)))
-        }
-    }
-}
-
-/// A custom resource that is written in another version than it is stored in, with the fields and defaults of the latter.
-fn in_storage_version(resource: &Resource, object: &Value) -> Option<Value> {
-    let custom = resource.as_custom()?;
-    if resource.webhook().is_some() || resource.version == custom.definition.storage_version {
-        return None;
-    }
-    let schema = custom.definition.version_named(&custom.definition.storage_version)?.schema.as_ref()?;
-    let mut stored = object.clone();
-    schema.prune(&mut stored);
-    schema.apply_defaults(&mut stored);
-    Some(stored)
-}
-
-/// What callers see of it: only what their version knows.
-fn back_in_served_version(resource: &Resource, stored: Value) -> Value {
-    let mut served = stored;
-    if let Some(schema) = resource.as_custom().and_then(|custom| custom.version().schema.as_ref()) {
-        schema.prune(&mut served);
-    }
-    served
-}
-
-/// The object as it would come back from the store, where versions differ.
-async fn returned_live(target: &Target<'_>, object: &Value) -> Result<Option<Value>, Status> {
-    match target.resource.webhook() {
-        None => {
-            let stored = in_storage_version(target.resource, object);
-            Ok(stored.map(|stored| back_in_served_version(target.resource, stored)))
-        }
-        Some(_) => pack_live(target, object).await.map(|(_, returned)| returned),
-    }
-}
-
-/// Packs an object, in its storage version, for the store.
-pub(crate) fn pack(target: &Target<'_>, object: &Value) -> Result<bytes::Bytes, Status> {
-    let stored = Stored::encode(object, target.resource.storage_version(), target.resource.storage_type());
-    target.call.cluster.seal(target.resource, &target.key(), stored)
 }
 
 /// A store that cannot write, in words for the caller. Why it cannot is the business of whoever runs the server.

@@ -7,9 +7,8 @@ use roost_object::{GroupKind, Status, Value};
 use roost_store::{CommitError, Entry, Expect, Operation, Revision, Write};
 
 use super::create::{create_prepared, deduplicate_owners, match_namespace, wipe_system_fields};
-use super::{
-    Target, finalizers, metadata_mut, metadata_text, ownership, pack_live, returned_live, steps, storage_error,
-};
+use super::pack::{Written, pack_live, returned_live};
+use super::{Target, finalizers, metadata_mut, metadata_text, ownership, steps, storage_error};
 use crate::admission::{self, Attributes, Verb};
 use crate::allocate;
 use crate::options::WriteOptions;
@@ -47,22 +46,14 @@ pub(crate) struct Change<'a> {
     pub(crate) create: bool,
 }
 
-/// What came of a change.
-pub(crate) struct Updated {
-    /// The object afterwards, in the storage version.
-    pub(crate) object: Value,
-    /// Whether it is new.
-    pub(crate) created: bool,
-}
-
 /// Changes an object.
-pub(crate) async fn update(target: Target<'_>, change: Change<'_>, options: &WriteOptions) -> Result<Updated, Status> {
+pub(crate) async fn update(target: Target<'_>, change: Change<'_>, options: &WriteOptions) -> Result<Written, Status> {
     for _ in 0..CONFLICT_TRIES {
         let Some((old, entry)) = target.read_live().await? else {
             return create_by_update(target, &change, options).await;
         };
         match attempt(target, &change, options, &old, &entry).await? {
-            Attempt::Done(object) => return Ok(Updated { object, created: false }),
+            Attempt::Done(written) => return Ok(written),
             Attempt::Retry => {}
         }
     }
@@ -70,7 +61,7 @@ pub(crate) async fn update(target: Target<'_>, change: Change<'_>, options: &Wri
 }
 
 enum Attempt {
-    Done(Value),
+    Done(Written),
     Retry,
 }
 
@@ -90,7 +81,10 @@ async fn attempt(
     };
     let mut new = (change.transform)(live)?;
     if change.kind == ChangeKind::Bare {
-        return if new == *live { Ok(Attempt::Done(new)) } else { attempt_bare(target, new, options, entry).await };
+        if new == *live {
+            return Ok(Attempt::Done(Written::nothing(new)));
+        }
+        return attempt_bare(target, new, options, entry).await;
     }
     if change.kind == ChangeKind::Replace {
         check_uid(&target, &new, old)?;
@@ -123,37 +117,31 @@ async fn attempt(
         new = settled;
     }
     if new == *old && allocated.is_empty() && is_fresh(&target, old, entry)? {
-        return Ok(Attempt::Done(new));
+        return Ok(Attempt::Done(Written::nothing(new)));
     }
     if options.dry_run {
         let returned = returned_live(&target, &new).await?;
-        return Ok(Attempt::Done(returned.unwrap_or(new)));
+        return Ok(Attempt::Done(Written::nothing(returned.unwrap_or(new))));
     }
-    let ends = ends_with_this_update(&new, old);
-    let (operation, returned) = if ends {
-        (Operation::Delete, None)
-    } else {
-        let (bytes, returned) = pack_live(&target, &new).await?;
-        (Operation::Put(bytes), returned)
-    };
     let mut writes = allocated;
-    if ends {
+    let packed = if ends_with_this_update(&new, old) {
         writes.extend(allocate::release(&target, old));
-    }
+        None
+    } else {
+        Some(pack_live(&target, &new).await?)
+    };
     writes.extend(admitted.writes.iter().cloned());
     writes.push(Write {
         collection: target.collection(),
         name: target.key(),
         expect: Expect::Revision(entry.modified),
-        operation,
+        operation: packed.as_ref().map_or(Operation::Delete, |packed| Operation::Put(packed.bytes.clone())),
     });
     match target.call.cluster.store.commit(writes).await {
-        Ok(_) if ends => Ok(Attempt::Done(new)),
-        Ok(revision) => {
-            let mut new = returned.unwrap_or(new);
-            metadata_mut(&mut new).insert("resourceVersion".into(), revision.to_string().into());
-            Ok(Attempt::Done(new))
-        }
+        Ok(revision) => Ok(Attempt::Done(match packed {
+            Some(packed) => packed.written(new, revision),
+            None => Written::nothing(new),
+        })),
         // Someone else wrote first: a change that names a revision fails when it is tried again, any other one may fit.
         Err(CommitError::Conflict { .. }) => Ok(Attempt::Retry),
         Err(error) => Err(storage_error(&error)),
@@ -176,32 +164,29 @@ fn is_fresh(target: &Target<'_>, old: &Value, entry: &Entry) -> Result<bool, Sta
 /// Writes what the server itself made of an object, as it is.
 async fn attempt_bare(
     target: Target<'_>,
-    mut new: Value,
+    new: Value,
     options: &WriteOptions,
     entry: &Entry,
 ) -> Result<Attempt, Status> {
     if options.dry_run {
-        return Ok(Attempt::Done(new));
+        return Ok(Attempt::Done(Written::nothing(new)));
     }
-    let (bytes, _) = pack_live(&target, &new).await?;
+    let packed = pack_live(&target, &new).await?;
     let write = Write {
         collection: target.collection(),
         name: target.key(),
         expect: Expect::Revision(entry.modified),
-        operation: Operation::Put(bytes),
+        operation: Operation::Put(packed.bytes.clone()),
     };
     match target.call.cluster.store.commit(vec![write]).await {
-        Ok(revision) => {
-            metadata_mut(&mut new).insert("resourceVersion".into(), revision.to_string().into());
-            Ok(Attempt::Done(new))
-        }
+        Ok(revision) => Ok(Attempt::Done(packed.written(new, revision))),
         Err(CommitError::Conflict { .. }) => Ok(Attempt::Retry),
         Err(error) => Err(storage_error(&error)),
     }
 }
 
 /// Creates the object that a change was meant for, where the kind or the kind of change allows that.
-async fn create_by_update(target: Target<'_>, change: &Change<'_>, options: &WriteOptions) -> Result<Updated, Status> {
+async fn create_by_update(target: Target<'_>, change: &Change<'_>, options: &WriteOptions) -> Result<Written, Status> {
     if !change.create {
         return Err(target.not_found());
     }
@@ -222,8 +207,7 @@ async fn create_by_update(target: Target<'_>, change: &Change<'_>, options: &Wri
         ownership::track(&target, None, &mut new, &manager);
     }
     let new = steps::convert_to_storage(target.resource, new)?;
-    let object = create_prepared(target, new, options).await?;
-    Ok(Updated { object, created: true })
+    create_prepared(target, new, options).await
 }
 
 /// A uid in the body is a precondition.

@@ -66,7 +66,7 @@ impl Desk<'_> {
         let namespace = metadata_text(&object, "namespace").to_owned();
         let name = metadata_text(&object, "name").to_owned();
         let target = Target { call: &call, resource: &resource, namespace: &namespace, name: &name, subresource: "" };
-        write::create(target, object, &internal_options(CONTROLLERS)).await
+        write::create(target, object, &internal_options(CONTROLLERS)).await.map(|created| created.object)
     }
 
     async fn replace(
