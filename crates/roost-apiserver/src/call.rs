@@ -16,9 +16,9 @@ pub(crate) struct Call {
     /// The tenant it addresses.
     pub(crate) cluster: Arc<Cluster>,
     /// Who asks, after impersonation.
-    pub(crate) user: User,
+    pub(crate) user: Arc<User>,
     /// What the path and method mean.
-    pub(crate) info: RequestInfo,
+    pub(crate) info: Arc<RequestInfo>,
     /// The query string.
     pub(crate) query: Query,
     /// The headers.
@@ -43,8 +43,8 @@ impl Call {
         };
         Call {
             cluster: Arc::clone(cluster),
-            user,
-            info: RequestInfo::default(),
+            user: Arc::new(user),
+            info: Arc::default(),
             query: Query::default(),
             headers: HeaderMap::new(),
             method: Method::GET,

@@ -138,6 +138,12 @@ pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, accepted: &[Encoding
     agree(headers, query, accepted, true)
 }
 
+/// The form of refusals, which are never tables: as agreed on, or JSON.
+pub(crate) fn for_refusals(headers: &HeaderMap, query: &Query) -> Format {
+    let agreed = negotiate(headers, query, BUILT_IN).unwrap_or(Format::JSON);
+    Format { view: View::Object, ..agreed }
+}
+
 /// The same for what is answered and never stored, and so has no table.
 pub(crate) fn negotiate_without_table(headers: &HeaderMap, query: &Query) -> Result<Format, Status> {
     agree(headers, query, BUILT_IN, false)

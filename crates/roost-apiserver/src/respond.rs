@@ -4,8 +4,11 @@ use std::convert::Infallible;
 use std::io::Write as _;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER, VARY};
+use http::header::{
+    ACCEPT_ENCODING, CACHE_CONTROL, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER, VARY, WARNING,
+};
 use http::{HeaderMap, HeaderValue, Response};
+use http_body::Body as _;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full};
 use roost_object::{Status, Value};
@@ -148,16 +151,49 @@ pub(crate) fn status_value(status: &Status) -> Value {
     serde_json::to_value(status).unwrap_or_default()
 }
 
-/// Whether a complete body of a known length is worth compressing for this caller.
-pub(crate) fn wants_gzip(request: &HeaderMap, length: Option<u64>) -> bool {
-    let accepts = request.get(http::header::ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    let gzip = accepts.split(',').any(|part| part.split(';').next().map(str::trim) == Some("gzip"));
-    gzip && length.is_some_and(|length| length >= GZIP_THRESHOLD_BYTES)
+/// Adds a `Warning` header, with its text quoted and on one line.
+pub(crate) fn warn(headers: &mut HeaderMap, text: &str) {
+    let mut quoted = String::with_capacity(text.len() + 8);
+    quoted.push_str("299 - \"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            character if character.is_control() => quoted.push(' '),
+            character => quoted.push(character),
+        }
+    }
+    quoted.push('"');
+    if let Ok(value) = HeaderValue::from_str(&quoted) {
+        headers.append(WARNING, value);
+    }
 }
 
-/// Compresses a complete answer.
-pub(crate) fn compress(response: Response<Bytes>) -> Response<Body> {
+/// The answer to a HEAD: all headers, and no body, which over HTTP/2 nobody else would take away.
+pub(crate) fn without_body(response: Response<Body>) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
+    if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
+        parts.headers.entry(CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
+    }
+    Response::from_parts(parts, full(Bytes::new()))
+}
+
+/// Whether the caller reads compressed bodies.
+pub(crate) fn accepts_gzip(request: &HeaderMap) -> bool {
+    let accepts = request.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    accepts.split(',').any(|part| part.split(';').next().map(str::trim) == Some("gzip"))
+}
+
+/// Compresses a complete body that is large enough; streams pass.
+pub(crate) async fn compress(response: Response<Body>) -> Response<Body> {
+    let is_large = response.body().size_hint().exact().is_some_and(|length| length >= GZIP_THRESHOLD_BYTES);
+    if !is_large || !response.headers().contains_key(CONTENT_TYPE) {
+        return response;
+    }
+    let (mut parts, body) = response.into_parts();
+    let body = match body.collect().await {
+        Ok(collected) => collected.to_bytes(),
+        Err(never) => match never {},
+    };
     let buffer = BytesMut::with_capacity(body.len() / 8).writer();
     let mut encoder = flate2::write::GzEncoder::new(buffer, flate2::Compression::fast());
     match encoder.write_all(&body).and_then(|()| encoder.finish()) {

@@ -9,19 +9,19 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
+use http::header::CONNECTION;
 use http::{HeaderMap, HeaderValue, Method, Request, Response};
 use http_body_util::BodyExt as _;
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use roost_access::{Attributes, ResourceAttributes, User, impersonation};
+use roost_access::User;
 use roost_object::Status;
 
 use crate::access::{self, InProcess};
 use crate::body;
 use crate::call::{Annotations, Call, Warnings};
 use crate::cluster::Cluster;
-use crate::negotiate::{self, BUILT_IN, Format};
+use crate::negotiate::{self, Format};
 use crate::request::{Query, RequestInfo};
 use crate::respond::{self, Body};
 use crate::{documents, handle, heavy, tunnel};
@@ -68,71 +68,41 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let started = Instant::now();
-    let received = Timestamp::now();
     let (parts, body) = request.into_parts();
     let query = Query::parse(parts.uri.query());
-    let info = RequestInfo::parse(&parts.method, parts.uri.path(), &query);
-    let id = audit_id(&parts.headers);
-    let encoding = negotiate::negotiate(&parts.headers, &query, BUILT_IN).unwrap_or(Format::JSON);
-    let format = Format { view: negotiate::View::Object, ..encoding };
-    let uri = parts.uri.clone();
-    let mut account = Account::default();
-    let headers = parts.headers.clone();
-    let mut body = body::Unread::new(body);
-    let closable = parts.version < http::Version::HTTP_2;
-    account.warnings.extend(access::ignored_token(&headers, &parts.extensions));
+    let mut account = Account::open(&parts, &query);
+    let gzip = respond::accepts_gzip(&parts.headers);
     let bodiless = parts.method == Method::HEAD;
-    let outcome = serve(&cluster, parts, &mut body, query, &info, &mut account).await;
-    let mut response = outcome.unwrap_or_else(|status| respond::status(&status, &format));
-    let code = response.status().as_u16();
-    if account.too_large && closable {
-        response.headers_mut().insert(http::header::CONNECTION, HeaderValue::from_static("close"));
-    }
+    let closable = parts.version < http::Version::HTTP_2;
+    let mut body = body::Unread::new(body);
+    let outcome = serve(&cluster, parts, &mut body, query, &mut account).await;
+    let mut response = outcome.unwrap_or_else(|status| respond::status(&status, &account.refusals));
     body.drain();
-    for value in account.warnings.iter().filter_map(|warning| warning_value(warning)) {
-        response.headers_mut().append("warning", value);
+    let headers = response.headers_mut();
+    if account.too_large && closable {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    response.headers_mut().insert("audit-id", HeaderValue::from_str(&id).unwrap_or(HeaderValue::from_static("")));
-    let known = info.is_resource && code != 404;
-    let (group, resource) = if known { (info.group.as_str(), info.resource.as_str()) } else { ("", "") };
-    cluster.metrics.observe(&info.verb, group, resource, code, started.elapsed());
-    let audit = cluster.audit.read().clone();
-    if let (Some(audit), Some(user)) = (audit, &account.user) {
-        let (real, impersonated) = match &account.impersonator {
-            Some(real) => (real, Some(user)),
-            None => (user, None),
-        };
-        let annotations = std::mem::take(&mut account.annotations);
-        audit.record(crate::audit::Entry {
-            id: &id,
-            user: real,
-            impersonated,
-            info: &info,
-            uri: &uri,
-            code,
-            received,
-            annotations,
-        });
+    for warning in &account.warnings {
+        respond::warn(headers, warning);
     }
-    let response = compress(&headers, response).await;
-    if bodiless { without_body(response) } else { response }
+    headers.insert("audit-id", HeaderValue::from_str(&account.id).unwrap_or(HeaderValue::from_static("")));
+    account.close(&cluster, response.status().as_u16(), started.elapsed());
+    if gzip {
+        response = respond::compress(response).await;
+    }
+    if bodiless { respond::without_body(response) } else { response }
 }
 
-/// The answer to a HEAD: all headers, and no body, which over HTTP/2 nobody else would take away.
-fn without_body(response: Response<Body>) -> Response<Body> {
-    use http_body::Body as _;
-    let (mut parts, body) = response.into_parts();
-    if let Some(length) = body.size_hint().exact().filter(|length| *length > 0) {
-        parts.headers.entry(http::header::CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
-    }
-    Response::from_parts(parts, respond::full(Bytes::new()))
-}
-
-/// Who made a request, and what is to be said about it, for the audit log.
-#[derive(Default)]
+/// What is known of a request when it has been answered.
 struct Account {
-    user: Option<User>,
-    impersonator: Option<User>,
+    id: String,
+    received: Timestamp,
+    uri: http::Uri,
+    info: Arc<RequestInfo>,
+    /// The form of refusals.
+    refusals: Format,
+    user: Option<Arc<User>>,
+    impersonator: Option<Arc<User>>,
     annotations: BTreeMap<String, String>,
     /// What the caller is told about their credential.
     warnings: Vec<&'static str>,
@@ -140,18 +110,58 @@ struct Account {
     too_large: bool,
 }
 
+impl Account {
+    fn open(parts: &http::request::Parts, query: &Query) -> Self {
+        Self {
+            id: audit_id(&parts.headers),
+            received: Timestamp::now(),
+            uri: parts.uri.clone(),
+            info: Arc::new(RequestInfo::parse(&parts.method, parts.uri.path(), query)),
+            refusals: negotiate::for_refusals(&parts.headers, query),
+            user: None,
+            impersonator: None,
+            annotations: BTreeMap::new(),
+            warnings: access::ignored_token(&parts.headers, &parts.extensions).into_iter().collect(),
+            too_large: false,
+        }
+    }
+
+    /// Counts the answer, and tells the audit log of it.
+    fn close(self, cluster: &Cluster, code: u16, took: Duration) {
+        let info = &self.info;
+        let known = info.is_resource && code != 404;
+        let (group, resource) = if known { (info.group.as_str(), info.resource.as_str()) } else { ("", "") };
+        cluster.metrics.observe(&info.verb, group, resource, code, took);
+        let (Some(audit), Some(user)) = (cluster.audit.read().clone(), &self.user) else { return };
+        let (real, impersonated) = match &self.impersonator {
+            Some(real) => (real, Some(&**user)),
+            None => (user, None),
+        };
+        audit.record(crate::audit::Entry {
+            id: &self.id,
+            user: real,
+            impersonated,
+            info,
+            uri: &self.uri,
+            code,
+            received: self.received,
+            annotations: self.annotations,
+        });
+    }
+}
+
 async fn serve<B>(
     cluster: &Arc<Cluster>,
     mut parts: http::request::Parts,
     body: &mut body::Unread<B>,
     query: Query,
-    info: &RequestInfo,
     account: &mut Account,
 ) -> Result<Response<Body>, Status>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    let info = Arc::clone(&account.info);
     let access::Found { user, secret } = match parts.extensions.get::<InProcess>() {
         Some(InProcess(user)) => access::Found::new(user.clone()),
         None => access::authenticate(cluster, &parts.headers, &parts.extensions)?,
@@ -159,80 +169,82 @@ where
     if let Some((namespace, name)) = secret {
         account.warnings.extend(crate::inside::note_token_use(cluster, &namespace, &name).await);
     }
-    let user = match impersonate(cluster, user, &parts.headers, info, account) {
-        Ok(user) => user,
-        Err(status) => return Ok(refused(&status, &parts.headers, &query)),
+    let user = match access::impersonate(cluster, &user, &parts.headers, &info) {
+        Ok(None) => Arc::new(user),
+        Ok(Some(other)) => {
+            account.impersonator = Some(Arc::new(user));
+            Arc::new(other)
+        }
+        Err(status) => return Ok(refused(&status, &account.refusals)),
     };
-    account.user = Some(user.clone());
+    account.user = Some(Arc::clone(&user));
     let is_tunnel = account.impersonator.is_none() && tunnel::is_of_node(&user, &info.path);
-    if !is_tunnel && let Err(status) = authorize(cluster, &user, info, &query) {
-        return Ok(refused(&status, &parts.headers, &query));
+    if !is_tunnel && let Err(status) = access::authorize(cluster, &user, &info, &query) {
+        return Ok(refused(&status, &account.refusals));
     }
     let permit = cluster.flow.enter(&user).await?;
     let call = Arc::new(Call {
         cluster: Arc::clone(cluster),
         user,
-        info: info.clone(),
+        info,
         query,
         headers: parts.headers,
-        method: parts.method.clone(),
+        method: parts.method,
         upgrade: Mutex::new(parts.extensions.remove()),
         warnings: Warnings::default(),
         annotations: Annotations::default(),
     });
-    let is_watch = call.info.verb == "watch";
-    let work = async {
-        let is_document = matches!(call.info.path.as_str(), "/version" | "/api" | "/apis");
-        if parts.method == Method::HEAD && is_document {
-            return Err(Status::failure(
-                405,
-                "MethodNotAllowed",
-                "the server does not allow this method on the requested resource",
-            ));
-        }
-        if is_tunnel {
-            return tunnel::answer(&call);
-        }
-        if !call.info.is_resource {
-            return documents::answer(&call);
-        }
-        let reads = parts.method == Method::GET;
-        let bytes = if reads {
-            Bytes::new()
-        } else {
-            body.read().await.inspect_err(|status| account.too_large = status.code == 413)?
-        };
-        if !heavy::is_heavy(&call, &bytes) {
-            return handle::resource(&call, bytes).await;
-        }
-        let _turn = cluster.flow.enter_heavy(&call.user).await?;
-        let call = Arc::clone(&call);
-        heavy::run(Box::pin(async move { handle::resource(&call, bytes).await })).await
-    };
+    let work =
+        async { if is_tunnel { tunnel::answer(&call) } else { perform(&call, body, &mut account.too_large).await } };
     let mut response = match tokio::time::timeout(REQUEST_TIMEOUT, work).await {
-        Ok(outcome) => outcome.or_else(|status| {
-            let encoding = negotiate::negotiate(&call.headers, &call.query, BUILT_IN).unwrap_or(Format::JSON);
-            Ok(respond::status(&status, &Format { view: negotiate::View::Object, ..encoding }))
-        })?,
+        Ok(outcome) => outcome.unwrap_or_else(|status| respond::status(&status, &account.refusals)),
         Err(_) => return Err(Status::timeout("request did not complete within the allotted timeout")),
     };
     drop(permit);
     account.annotations = call.annotations.take();
     for warning in call.warnings.take() {
-        if let Some(value) = warning_value(&warning) {
-            response.headers_mut().append("warning", value);
-        }
+        respond::warn(response.headers_mut(), &warning);
     }
-    if is_watch && response.status().is_success() {
+    if call.info.verb == "watch" && response.status().is_success() {
         return count_watch(&call, response);
     }
     Ok(response)
 }
 
+/// Does what is asked for, beside the others or, where it is heavy, behind them.
+async fn perform<B>(
+    call: &Arc<Call>,
+    body: &mut body::Unread<B>,
+    too_large: &mut bool,
+) -> Result<Response<Body>, Status>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let is_document = matches!(call.info.path.as_str(), "/version" | "/api" | "/apis");
+    if call.method == Method::HEAD && is_document {
+        let why = "the server does not allow this method on the requested resource";
+        return Err(Status::failure(405, "MethodNotAllowed", why));
+    }
+    if !call.info.is_resource {
+        return documents::answer(call);
+    }
+    let bytes = if call.method == Method::GET {
+        Bytes::new()
+    } else {
+        body.read().await.inspect_err(|status| *too_large = status.code == 413)?
+    };
+    if !heavy::is_heavy(call, &bytes) {
+        return handle::resource(call, bytes).await;
+    }
+    let _turn = call.cluster.flow.enter_heavy(&call.user).await?;
+    let call = Arc::clone(call);
+    heavy::run(Box::pin(async move { handle::resource(&call, bytes).await })).await
+}
+
 /// The answer to someone who may not: browsers must not take it for a page.
-fn refused(status: &Status, headers: &HeaderMap, query: &Query) -> Response<Body> {
-    let encoding = negotiate::negotiate(headers, query, BUILT_IN).unwrap_or(Format::JSON);
-    let mut response = respond::status(status, &Format { view: negotiate::View::Object, ..encoding });
+fn refused(status: &Status, format: &Format) -> Response<Body> {
+    let mut response = respond::status(status, format);
     response.headers_mut().insert("x-content-type-options", HeaderValue::from_static("nosniff"));
     response
 }
@@ -260,112 +272,8 @@ fn count_watch(call: &Call, response: Response<Body>) -> Result<Response<Body>, 
     }))
 }
 
-/// A warning as the value of its header.
-fn warning_value(text: &str) -> Option<HeaderValue> {
-    HeaderValue::from_str(&format!("299 - {}", warning_text(text))).ok()
-}
-
-/// A warning as header text: quoted, on one line.
-fn warning_text(text: &str) -> String {
-    let escaped: String = text
-        .chars()
-        .map(|character| match character {
-            '"' => "\\\"".to_owned(),
-            '\\' => "\\\\".to_owned(),
-            character if character.is_control() => " ".to_owned(),
-            character => character.to_string(),
-        })
-        .collect();
-    format!("\"{escaped}\"")
-}
-
 fn audit_id(headers: &HeaderMap) -> String {
     let given =
         headers.get("audit-id").and_then(|value| value.to_str().ok()).filter(|id| !id.is_empty() && id.len() <= 64);
     given.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned)
-}
-
-/// Takes on another identity, where the caller asks for it and may.
-fn impersonate(
-    cluster: &Arc<Cluster>,
-    user: User,
-    headers: &HeaderMap,
-    info: &RequestInfo,
-    account: &mut Account,
-) -> Result<User, Status> {
-    let pairs = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes()));
-    let Some(wanted) = impersonation::wanted_user(pairs)? else { return Ok(user) };
-    let request = attributes(&user, info);
-    let preferred = cluster.impersonation.lock().get(&user.name).copied();
-    let impersonated = cluster
-        .authorizer
-        .with(cluster, |_, authorizer| impersonation::impersonate(authorizer, &request, &wanted, preferred))?;
-    remember_mode(cluster, &user.name, impersonated.mode);
-    account.impersonator = Some(user);
-    Ok(impersonated.user)
-}
-
-/// How many users' ways of impersonating are remembered.
-const MAX_REMEMBERED_MODES: usize = 1024;
-
-fn remember_mode(cluster: &Cluster, user: &str, mode: impersonation::Mode) {
-    let mut modes = cluster.impersonation.lock();
-    if modes.len() >= MAX_REMEMBERED_MODES {
-        modes.clear();
-    }
-    modes.insert(user.to_owned(), mode);
-}
-
-fn attributes<'a>(user: &'a User, info: &'a RequestInfo) -> Attributes<'a> {
-    if !info.is_resource {
-        return Attributes::path(user, &info.verb, &info.path);
-    }
-    let resource = ResourceAttributes {
-        group: &info.group,
-        version: &info.version,
-        resource: &info.resource,
-        subresource: &info.subresource,
-        namespace: &info.namespace,
-        name: &info.name,
-    };
-    Attributes { path: &info.path, ..Attributes::resource(user, &info.verb, resource) }
-}
-
-/// Refuses what the caller may not do.
-fn authorize(cluster: &Arc<Cluster>, user: &User, info: &RequestInfo, query: &Query) -> Result<(), Status> {
-    if !info.is_resource && matches!(info.path.split('/').nth(1), Some("healthz" | "livez" | "readyz")) {
-        return Ok(());
-    }
-    let limited = matches!(info.verb.as_str(), "list" | "watch" | "deletecollection");
-    let fields = query
-        .get("fieldSelector")
-        .filter(|_| limited)
-        .and_then(|text| roost_object::selector::FieldSelector::parse(text).ok());
-    let labels = query
-        .get("labelSelector")
-        .filter(|_| limited)
-        .and_then(|text| roost_object::selector::Selector::parse(text).ok());
-    let mut wanted = attributes(user, info);
-    wanted.field_selector = fields.as_ref();
-    wanted.label_selector = labels.as_ref();
-    let decision = cluster.authorizer.decide(cluster, &wanted);
-    if decision.is_allowed() {
-        return Ok(());
-    }
-    Err(wanted.forbidden(&decision.reason().to_string()))
-}
-
-/// Compresses a complete body; streams and small bodies pass.
-async fn compress(request: &HeaderMap, response: Response<Body>) -> Response<Body> {
-    use http_body::Body as _;
-    let wanted = respond::wants_gzip(request, response.body().size_hint().exact());
-    let compressible = response.headers().get(CONTENT_TYPE).is_some();
-    if !wanted || !compressible {
-        return response;
-    }
-    let (parts, body) = response.into_parts();
-    match body.collect().await {
-        Ok(collected) => respond::compress(Response::from_parts(parts, collected.to_bytes())),
-        Err(never) => match never {},
-    }
 }

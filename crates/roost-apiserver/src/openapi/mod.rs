@@ -154,7 +154,7 @@ fn form(headers: &HeaderMap, generation: &str) -> Option<Form> {
     } else {
         "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
     };
-    let compressed = second && respond::wants_gzip(headers, Some(u64::MAX));
+    let compressed = second && respond::accepts_gzip(headers);
     let json = Form { format: Format::Json, media_type: "application/json", compressed };
     let clauses = negotiate::clauses(headers);
     if clauses.is_empty() {

@@ -10,7 +10,7 @@ use roost_store::{Expect, Operation, Options, Store, Write};
 use super::*;
 use crate::cluster::{Cluster, ClusterConfig};
 use crate::identity::Identity;
-use crate::request::Query;
+use crate::request::{Query, RequestInfo};
 use crate::resource::Resource;
 use crate::stored::Stored;
 
@@ -57,7 +57,7 @@ async fn define(cluster: &Cluster, plural: &str, kind: &str) {
 async fn get(cluster: &Arc<Cluster>, target: &str, headers: &[(HeaderName, &str)]) -> (Response<()>, Bytes) {
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
     let mut call = Call::internal(cluster);
-    path.clone_into(&mut call.info.path);
+    call.info = Arc::new(RequestInfo { path: path.to_owned(), ..RequestInfo::default() });
     call.query = Query::parse(Some(query));
     for (name, value) in headers {
         insert(&mut call.headers, name.clone(), value);

@@ -118,7 +118,7 @@ impl Desk<'_> {
         body["spec"] = json!({"replicas": replicas});
         let mut call = Call::internal(self.cluster);
         let resource = &found.resource;
-        call.info = RequestInfo {
+        call.info = Arc::new(RequestInfo {
             is_resource: true,
             verb: "update".to_owned(),
             group: resource.group.clone(),
@@ -128,7 +128,7 @@ impl Desk<'_> {
             subresource: "scale".to_owned(),
             name: metadata_text(&found.object, "name").to_owned(),
             ..RequestInfo::default()
-        };
+        });
         call.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         call.headers.insert(USER_AGENT, HeaderValue::from_static(CONTROLLERS));
         scale::handle(&call, resource, &Bytes::from(body.to_string())).await.map(drop)
