@@ -26,6 +26,7 @@ mod workloads;
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use roost_object::Status;
@@ -102,6 +103,10 @@ struct Inside {
     ending: Mutex<HashSet<(String, Task)>>,
 }
 
+/// How long nobody looks at the log after changes from which nothing followed: to be woken up for each write costs as much
+/// as to serve it.
+const REST: Duration = Duration::from_millis(1);
+
 /// Follows the log and does what follows from it.
 pub(crate) async fn run(engine: Arc<Engine>) {
     let inside = Arc::new(Inside {
@@ -142,6 +147,9 @@ async fn follow(engine: &Arc<Engine>, inside: &Inside) {
                     let Ok(events) = events else { break };
                     for event in events {
                         observe::event(engine, inside, &event);
+                    }
+                    if inside.queue.is_empty() {
+                        tokio::time::sleep(REST).await;
                     }
                 }
                 tenants = engine.arrivals() => {

@@ -62,6 +62,11 @@ impl Queue {
         self.ask((tenant.to_owned(), task), true);
     }
 
+    /// Whether nothing is asked for.
+    pub(super) fn is_empty(&self) -> bool {
+        self.state.lock().known.is_empty()
+    }
+
     fn ask(&self, key: Key, wake: bool) {
         let mut state = self.state.lock();
         match state.known.get_mut(&key) {
