@@ -53,13 +53,10 @@ pub(super) async fn fill(client: &Client, clients: usize, wanted: usize) -> Resu
                 let body = object(&format!("listed-{count}"), &filling);
                 client.send(Call::new(Method::POST, collection()).json(&body)).await?;
             }
-            Ok::<_, ClientError>(())
+            Ok(())
         });
     }
-    while let Some(result) = tasks.join_next().await {
-        result.map_err(|error| ClientError::Exchange(error.to_string()))??;
-    }
-    Ok(())
+    all(tasks).await.map(drop)
 }
 
 pub(super) async fn lists(client: &Client, objects: usize) -> Result<Measure, ClientError> {
@@ -82,7 +79,17 @@ fn expect_success(answer: &crate::client::Answer) -> Result<(), ClientError> {
     }
 }
 
-/// Sends requests with many clients for a while.
+/// What came of all tasks, or the first failure.
+async fn all<T: Send + 'static>(mut tasks: JoinSet<Result<T, ClientError>>) -> Result<Vec<T>, ClientError> {
+    let mut found = Vec::new();
+    while let Some(result) = tasks.join_next().await {
+        found.push(result.map_err(|error| ClientError::Exchange(error.to_string()))??);
+    }
+    Ok(found)
+}
+
+/// Sends requests with many clients for a while. All are connected before the first one begins: a handshake costs more than
+/// all that is measured here, and is no request.
 async fn many<Send, Answered>(
     client: &Client,
     period: Duration,
@@ -95,10 +102,16 @@ where
     Answered: Future<Output = Result<(), ClientError>> + std::marker::Send,
 {
     let send = Arc::new(send);
+    let mut connected = JoinSet::new();
+    for _ in 0..clients {
+        let client = separate(client);
+        connected.spawn(async move { client.send(Call::get("/version")).await.map(|_| client) });
+    }
+    let connected = all(connected).await?;
     let start = Instant::now();
     let mut tasks = JoinSet::new();
-    for worker in 0..clients {
-        let (client, send) = (separate(client), send.clone());
+    for (worker, client) in connected.into_iter().enumerate() {
+        let send = send.clone();
         tasks.spawn(async move {
             let mut durations: Vec<Duration> = Vec::new();
             while start.elapsed() < period {
@@ -106,13 +119,10 @@ where
                 send(client.clone(), worker, durations.len() + 1).await?;
                 durations.push(begin.elapsed());
             }
-            Ok::<_, ClientError>(durations)
+            Ok(durations)
         });
     }
-    let mut durations = Vec::new();
-    while let Some(result) = tasks.join_next().await {
-        durations.extend(result.map_err(|error| ClientError::Exchange(error.to_string()))??);
-    }
+    let durations: Vec<Duration> = all(tasks).await?.into_iter().flatten().collect();
     let rate = durations.len() as f64 / start.elapsed().as_secs_f64();
     Ok(Measure::new(name.to_owned(), rate, durations))
 }
