@@ -252,9 +252,10 @@ impl Resource {
 
     /// An object, in its storage version, as it comes back from the store.
     pub(crate) fn settled<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
-        match self.storage_type() {
-            Some(ty) => roost_kinds::json::stored(object, ty),
-            None => Cow::Borrowed(object),
+        match (self.storage_type(), self.as_custom().and_then(|custom| custom.version().schema.as_ref())) {
+            (Some(ty), _) => roost_kinds::json::stored(object, ty),
+            (None, Some(schema)) => schema.without_nulls(object),
+            (None, None) => Cow::Borrowed(object),
         }
     }
 

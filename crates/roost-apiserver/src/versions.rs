@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use roost_kinds::TypeRef;
 use roost_merge::apply::Versions;
-use roost_object::Value;
+use roost_object::{GroupVersionKind, Value};
 use roost_schema::SchemaRef;
 
 use crate::resource::{AnyNode, Origin, Resource};
@@ -19,6 +19,10 @@ impl<'a> Versions<AnyNode<'a>> for ResourceVersions<'a> {
         let own = object.get("apiVersion").and_then(Value::as_str).unwrap_or(&resource.api_version);
         match &resource.origin {
             Origin::BuiltIn(..) => {
+                // Stock knows here only the versions of the group that is written to: events are in two.
+                if GroupVersionKind::parse(api_version, "").group != resource.group {
+                    return None;
+                }
                 let node = AnyNode::BuiltIn(TypeRef::from(roost_kinds::type_of(api_version, &resource.kind)?));
                 if own == api_version {
                     return Some((Cow::Borrowed(object), node));

@@ -138,7 +138,7 @@ pub enum Generation {
     Spec,
     /// The same, but changed annotations count too.
     SpecOrAnnotations,
-    /// The same as for the spec, but a list or map that is sent empty is another one than none.
+    /// The same as for the spec, but a list or map that is sent empty, or a null, is another one than none.
     SpecAsSent,
     /// One on create, and so it stays.
     Once,

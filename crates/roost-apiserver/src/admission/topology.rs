@@ -49,7 +49,8 @@ fn add(object: &mut Value, labels: Vec<(&'static str, Value)>) {
     }
 }
 
-/// `PodResizeValidator`: a running pod cannot grow beyond its node.
+/// `NodeDeclaredFeatureValidator` and `PodResizeValidator`: a running pod's node must know the kind of resize, and have
+/// room for it.
 pub(super) fn check_resize(attributes: &Attributes<'_>, pod: &Value) -> Result<(), Status> {
     let target = &attributes.target;
     let (Verb::Update, "resize", Some(old)) = (attributes.verb, target.subresource, attributes.old) else {
@@ -65,6 +66,14 @@ pub(super) fn check_resize(attributes: &Attributes<'_>, pod: &Value) -> Result<(
     let Some(node) = target.call.cluster.find("", "nodes", "", name) else {
         return Err(attributes.forbidden(pod, &format!("node \"{name}\" not found")));
     };
+    let declared = node["status"]["declaredFeatures"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut features = roost_rules::pod::features_of_resize(pod, old);
+    features.retain(|feature| !declared.iter().any(|declared| declared == feature));
+    if !features.is_empty() {
+        let features = features.join(", ");
+        let why = format!("pod update requires features {features} which are not available on node \"{name}\"");
+        return Err(attributes.forbidden(pod, &why));
+    }
     let system = node["metadata"]["labels"]["kubernetes.io/os"].as_str().unwrap_or("linux");
     if system != "linux" {
         let why = format!("pod resize is only supported on linux nodes, node \"{name}\" is \"{system}\"");

@@ -106,7 +106,7 @@ pub(crate) fn prepare_update(target: &Target<'_>, new: &mut Value, old: &Value) 
             if custom.version().status {
                 roost_rules::keep_status(new, old);
             }
-            Generation::Spec
+            Generation::SpecAsSent
         }
     };
     let moves = |new: &Value| match generation {

@@ -40,7 +40,7 @@ pub(crate) use spec::{Options as PodOptions, PREEMPTION, validate_template};
 pub(crate) use warnings::{of_claim as warn_of_claim, of_template as warn_of_template};
 
 pub use prepare::{prepare_ephemeral_containers, prepare_resize};
-pub use resize::validate_resize;
+pub use resize::{features_of_resize, validate_resize};
 pub use resources::{Amounts, effective_limits, effective_requests, qos_class};
 pub use update::validate_ephemeral_containers;
 

@@ -109,10 +109,30 @@ fn validate_pod_level(spec: &Spot<'_>, old: &Value, restored: &mut Value, errors
             }
         }
     }
-    restore_compute(restored.at_or_empty("resources"), &old["resources"]);
+    let kept = restored.at_or_empty("resources");
+    restore_compute(kept, &old["resources"]);
+    let is_empty = |name: &str| kept[name].as_object().is_none_or(|list| list.is_empty());
+    if old["resources"].is_null() && is_empty("requests") && is_empty("limits") && elements(&kept["claims"]).is_empty()
+    {
+        restored.drop_field("resources");
+    }
     if !internal::same("*ResourceRequirements", &restored["resources"], &old["resources"]) {
         spec.forbidden("only cpu and memory resources are mutable at pod-level", errors);
     }
+}
+
+/// The features that a pod's node must declare for a resize, in the order of the alphabet.
+pub fn features_of_resize(new: &Value, old: &Value) -> Vec<&'static str> {
+    let mut features = Vec::new();
+    let (new, old) = (&new["spec"], &old["spec"]);
+    if !internal::same("*ResourceRequirements", &new["resources"], &old["resources"]) {
+        features.push("InPlacePodLevelResourcesVerticalScaling");
+    }
+    let mut pairs = elements(&old["initContainers"]).iter().zip(elements(&new["initContainers"]));
+    if pairs.any(|(old, new)| text(old, "restartPolicy") != "Always" && old["resources"] != new["resources"]) {
+        features.push("InPlacePodVerticalScalingInitContainers");
+    }
+    features
 }
 
 fn same_containers(spec: &Spot<'_>, old: &Value, errors: &mut Errors) -> bool {

@@ -1,5 +1,7 @@
 //! Filling in what a schema gives by default.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::Structural;
@@ -21,8 +23,27 @@ impl Structural {
         prune_nulls(object, Some(self));
     }
 
+    /// An object without those nulls, which only what is applied can have until it is stored.
+    pub fn without_nulls<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
+        if !holds_null(object) {
+            return Cow::Borrowed(object);
+        }
+        let mut object = object.clone();
+        self.prune_nulls(&mut object);
+        Cow::Owned(object)
+    }
+
     fn refuses_null(&self) -> bool {
         !self.nullable
+    }
+}
+
+fn holds_null(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Object(map) => map.values().any(holds_null),
+        Value::Array(list) => list.iter().any(holds_null),
+        _ => false,
     }
 }
 

@@ -67,16 +67,30 @@ pub(super) struct RuleContext<'s> {
     schema: &'s Structural,
     resource: bool,
     cardinality: Option<u64>,
+    /// Whether rules stand here or above.
+    governed: bool,
+    /// Whether rules cannot see this place, or one above that rules stand at or above of: then none here compiles.
+    hidden: bool,
 }
 
 impl<'s> RuleContext<'s> {
     pub(super) fn root(schema: &'s Structural) -> Self {
-        Self { schema, resource: true, cardinality: Some(1) }
+        Self { schema, resource: true, cardinality: Some(1), governed: false, hidden: false }.with_visibility()
+    }
+
+    fn with_visibility(mut self) -> Self {
+        self.governed |= self.schema.rules.is_some();
+        self.hidden |= self.governed && !self.place().is_visible();
+        self
+    }
+
+    fn place(&self) -> cel::Place<'s> {
+        cel::Place::root(self.schema, self.resource)
     }
 
     fn below(self, schema: &'s Structural) -> Self {
         let cardinality = self.cardinality.and_then(|times| Some(multiply(times, self.elements()?)));
-        Self { schema, resource: schema.embedded, cardinality }
+        Self { schema, resource: schema.embedded, cardinality, ..self }.with_visibility()
     }
 
     /// How many parts a value here has at most; none when nothing bounds it.
@@ -123,8 +137,7 @@ pub(super) fn validate(
     budget: &mut Budget,
     errors: &mut Errors,
 ) {
-    let cel_place = cel::Place::root(context.schema, context.resource);
-    if !cel_place.is_visible() {
+    if context.hidden {
         let words = "internal error: failed to construct type information for x-kubernetes-validations rules: unable to \
                      convert structural schema to CEL declarations";
         errors.push(Error::internal(place.path, words));
@@ -134,7 +147,7 @@ pub(super) fn validate(
         let path = place.path.index(index);
         let rule_path = path.child("rule");
         let message_path = path.child("messageExpression");
-        let (compiled, failure) = compile_rule(rule, context.schema, cel_place, true);
+        let (compiled, failure) = compile_rule(rule, context.schema, context.place(), true);
         let times = context.cardinality.unwrap_or(failure.max_cardinality);
         let cost = multiply(failure.max_cost, times);
         if !unchanged && cost > RULE_LIMIT {
