@@ -1,6 +1,5 @@
 //! Patches of all four kinds, as functions from the live object to the new one.
 
-mod carried;
 mod identity;
 mod shown;
 
@@ -13,7 +12,6 @@ use roost_object::status::Details;
 use roost_object::{GroupKind, Status, Value, json, yaml};
 use roost_schema::Values;
 
-use self::shown::Touched;
 use crate::body::one_a_line;
 use crate::clock;
 use crate::options::{FieldValidation, WriteOptions};
@@ -114,7 +112,7 @@ impl Patch {
             _ => strategic::apply(live.clone(), self.tree.clone(), type_ref(target.resource))
                 .map_err(|error| error.status())?,
         };
-        let mut object = self.decode(target, &patched, options)?;
+        let mut object = self.decode(target, live, &patched, options)?;
         apply_defaults(target.resource, &mut object);
         match_namespace(target, &mut object)?;
         check_name(target, &object)?;
@@ -122,11 +120,16 @@ impl Patch {
     }
 
     /// Reads the patched tree as the kind's own type.
-    fn decode(&self, target: &Target<'_>, patched: &Value, options: &WriteOptions) -> Result<Value, Status> {
+    fn decode(
+        &self,
+        target: &Target<'_>,
+        live: &Value,
+        patched: &Value,
+        options: &WriteOptions,
+    ) -> Result<Value, Status> {
         let shown = || match self.kind {
             PatchType::Strategic => strategic::show(&self.tree),
-            PatchType::Json => shown::patched(patched, &Touched::by_operations(&self.tree), target.resource),
-            _ => shown::patched(patched, &Touched::by_merge(&self.tree), target.resource),
+            _ => self.text(live, target.resource).unwrap_or_else(|| patched.to_string()),
         };
         let refuse = |value: String, why: String| {
             let error = Error::invalid(&Path::new("patch"), value, why);
@@ -141,17 +144,21 @@ impl Patch {
                 },
             )
             .collect();
-        if self.kind == PatchType::Json {
-            strict.extend(carried::duplicates(&self.tree, &self.duplicates, patched));
-        }
         let object = match &target.resource.origin {
             Origin::BuiltIn(resource, _) => {
-                let text = if options.validation == FieldValidation::Strict { shown() } else { String::new() };
                 let decoded = if self.kind == PatchType::Strategic {
                     roost_kinds::unstructured::convert(patched.clone(), resource.ty)
                 } else {
                     check_identity(target.resource, patched).and_then(|()| {
-                        roost_kinds::json::decode(patched.clone(), resource.ty).map_err(|error| error.to_string())
+                        let decoded = roost_kinds::json::decode(patched.clone(), resource.ty);
+                        // Stock reads the text, in whose order it tells what is wrong, and where fields may stand twice.
+                        let is_plain = decoded.as_ref().is_ok_and(|decoded| decoded.findings.is_empty());
+                        let decoded = if is_plain && self.duplicates.is_empty() {
+                            decoded
+                        } else {
+                            roost_kinds::json::read(shown().as_bytes(), resource.ty)
+                        };
+                        decoded.map_err(|error| error.to_string())
                     })
                 };
                 let decoded = decoded.map_err(|why| refuse(shown(), why))?;
@@ -163,7 +170,7 @@ impl Patch {
                 }
                 strict.extend(findings);
                 if !strict.is_empty() && options.validation == FieldValidation::Strict {
-                    return Err(refuse(text, format!("strict decoding error: {}", strict.join(", "))));
+                    return Err(refuse(shown(), format!("strict decoding error: {}", strict.join(", "))));
                 }
                 object["apiVersion"] = target.resource.api_version.as_str().into();
                 object["kind"] = target.resource.kind.as_str().into();
@@ -171,6 +178,11 @@ impl Patch {
             }
             Origin::Custom(custom) => {
                 let mut object = patched.clone();
+                if !self.duplicates.is_empty()
+                    && let Ok(document) = json::read(shown().as_bytes())
+                {
+                    strict.extend(document.duplicates);
+                }
                 if let Some(schema) = custom.schema_of(&type_of(patched)) {
                     let pruned = schema.decode(&mut object).map_err(|error| refuse(shown(), error.to_string()))?;
                     strict.extend(pruned.iter().map(|field| format!("unknown field {}", quote(field))));

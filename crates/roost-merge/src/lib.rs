@@ -9,6 +9,7 @@ mod conflict;
 mod go_text;
 pub mod json_patch;
 mod last_applied;
+mod lazy;
 pub mod managed;
 pub mod merge_patch;
 pub mod overlay;

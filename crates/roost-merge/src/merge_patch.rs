@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::lazy::Node;
 use crate::{PatchError, go_text};
 
 /// Whether a body can be a merge patch at all: it must be an object.
@@ -60,6 +61,55 @@ pub fn apply(document: Value, patch: Value) -> Value {
                     None => return Value::Object(done.target),
                 };
             }
+        }
+    }
+}
+
+/// What a merge patch makes of the text of a document. The patch has been applied to the document's value before.
+pub fn text(document: &str, patch: &str) -> Option<String> {
+    let mut document = Node::unopened(document)?;
+    merge(&mut document, Node::unopened(patch)?);
+    Some(document.text())
+}
+
+fn merge(place: &mut Node, mut patch: Node) {
+    let Some(fields) = place.fields() else {
+        prune(&mut patch);
+        *place = patch;
+        return;
+    };
+    // What replaces an object is taken as it is.
+    let Some(changes) = patch.fields() else {
+        *place = patch;
+        return;
+    };
+    for (name, mut change) in std::mem::take(changes) {
+        if change.is_null() {
+            fields.remove(&name);
+            continue;
+        }
+        match fields.get_mut(&name).filter(|current| !current.is_null()) {
+            Some(current) => merge(current, change),
+            None => {
+                prune(&mut change);
+                fields.insert(name, change);
+            }
+        }
+    }
+}
+
+/// Looks into everything that a patch brings, for nulls.
+fn prune(node: &mut Node) {
+    node.open_all();
+    let mut rest = vec![node];
+    while let Some(node) = rest.pop() {
+        match node {
+            Node::Object(fields) => {
+                fields.retain(|_, value| !value.is_null());
+                rest.extend(fields.values_mut());
+            }
+            Node::List(elements) => rest.extend(elements),
+            Node::Text(_) => {}
         }
     }
 }
@@ -149,7 +199,21 @@ mod tests {
         value
     }
 
+    #[test]
+    fn what_replaces_an_object_stays_as_it_is_written() {
+        let document = r#"{"kind":"K","a":{"z":1,"y":{"x":1,"w":2}},"b":{"d":1,"c":2},"list":[1]}"#;
+        let patch = r#"{"a":{"y":[{"b":1,"a":null}],"v":{"b":1,"a":null}},"list":[{"b":1,"a":null,"a":2},null]}"#;
+        let expected = r#"{"a":{"v":{"b":1},"y":[{"b":1,"a":null}],"z":1},"b":{"d":1,"c":2},"kind":"K","list":[{"a":2,"b":1},null]}"#;
+        assert_eq!(text(document, patch).as_deref(), Some(expected));
+    }
+
     proptest! {
+        #[test]
+        fn the_text_says_what_the_value_says(document in object(), patch in object()) {
+            let text = text(&document.to_string(), &patch.to_string()).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), apply(document, patch));
+        }
+
         #[test]
         fn a_patch_applies_once(document in object(), patch in object()) {
             let once = apply(document.map_arrays(), patch.map_arrays());

@@ -11,7 +11,7 @@ mod admission;
 pub mod check;
 mod cluster;
 pub mod core;
-mod devices;
+pub mod devices;
 pub mod fill;
 mod flow_control;
 mod internal;

@@ -2,12 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use roost_object::Value;
-use roost_object::field::{Error, Errors, Path};
 use roost_schema::cel::{CompileError, Declared, ObjectType, Type, compile};
-
-/// The longest expression that is compiled; a longer one is reported elsewhere.
-const EXPRESSION_MAX: usize = 10 * 1024;
 
 static DEVICE: LazyLock<Type<'static>> = LazyLock::new(|| {
     let quantity = Type::Object(ObjectType::Library("kubernetes.Quantity"));
@@ -22,23 +17,8 @@ static DEVICE: LazyLock<Type<'static>> = LazyLock::new(|| {
     Type::Object(ObjectType::Declared(Arc::new(Declared { name: "kubernetes.DRADevice".to_owned(), fields })))
 });
 
-/// Checks the expressions in a list of selectors.
-pub fn check_device_selectors(selectors: &Value, path: &Path<'_>, errors: &mut Errors) {
-    for (index, selector) in selectors.as_array().into_iter().flatten().enumerate() {
-        let Some(cel) = selector.get("cel").filter(|cel| !cel.is_null()) else { continue };
-        let expression = cel["expression"].as_str().unwrap_or_default();
-        if expression.len() > EXPRESSION_MAX {
-            continue;
-        }
-        if let Some(problem) = problem(expression) {
-            let place = path.index(index);
-            let place = place.child("cel");
-            errors.push(Error::invalid(&place.child("expression"), expression, problem));
-        }
-    }
-}
-
-fn problem(expression: &str) -> Option<String> {
+/// What is wrong with an expression that selects devices.
+pub fn device_selector_problem(expression: &str) -> Option<String> {
     match compile(expression, &[("device", DEVICE.clone())]) {
         Ok(compiled) => match compiled.output {
             Type::Bool | Type::Dyn => None,
@@ -51,7 +31,7 @@ fn problem(expression: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::problem;
+    use super::device_selector_problem as problem;
 
     #[test]
     fn selectors_must_compile_to_a_truth() {

@@ -15,7 +15,7 @@ pub use binding::{Action, Binding, MissingParameter, ParameterKind, ParameterRef
 pub use check::{check_conditions, check_mutating, check_validating};
 pub use conditions::{Conditions, Verdict};
 pub use constraints::{Constraints, Matched};
-pub use device::check_device_selectors;
+pub use device::device_selector_problem;
 pub use evaluation::Input;
 pub use mutating::{Change, MutatingPolicy, Mutation};
 pub use validating::{Decision, Outcome, ValidatingPolicy, denied};

@@ -3,10 +3,10 @@
 
 use std::sync::LazyLock;
 
-use roost_admission::policy::{check_conditions, check_device_selectors, check_mutating, check_validating};
+use roost_admission::policy::{check_conditions, check_mutating, check_validating, device_selector_problem};
 use roost_object::Value;
 use roost_object::field::{Error, Errors, Kind, Path};
-use roost_rules::Rules;
+use roost_rules::{Rules, devices};
 use roost_schema::columns::JsonPath;
 
 const GROUP: &str = "admissionregistration.k8s.io";
@@ -72,64 +72,31 @@ const DEVICES: &str = "resource.k8s.io";
 
 fn device_rules() -> &'static [Rules; 3] {
     static ROWS: LazyLock<[Rules; 3]> = LazyLock::new(|| {
-        let row = |kind: &str, validate: fn(&Value, &mut Errors)| Rules { validate, ..*roost_rules::of(DEVICES, kind) };
-        let class = Rules {
-            validate_update: |new, old, errors| class_errors(new, Some(old), errors),
-            ..row("DeviceClass", |class, errors| class_errors(class, None, errors))
-        };
         [
-            class,
-            row("ResourceClaim", |claim, errors| {
-                (roost_rules::of(DEVICES, "ResourceClaim").validate)(claim, errors);
-                claim_errors(&claim["spec"], &Path::new("spec"), errors);
-            }),
             Rules {
+                validate: |class, errors| devices::validate_class(class, device_selector_problem, errors),
+                validate_update: |new, _, errors| devices::validate_class(new, device_selector_problem, errors),
+                ..*roost_rules::of(DEVICES, "DeviceClass")
+            },
+            Rules {
+                validate: |claim, errors| devices::validate_claim(claim, device_selector_problem, errors),
+                ..*roost_rules::of(DEVICES, "ResourceClaim")
+            },
+            Rules {
+                validate: |template, errors| devices::validate_template(template, device_selector_problem, errors),
                 validate_update: |new, old, errors| {
-                    template_errors(new, errors);
-                    // The plain rules look at all of it as well, and last at what must not change.
-                    let mut found = Errors::new();
-                    plain_errors(DEVICES, "ResourceClaimTemplate", new, Some(old), &mut found);
-                    errors.extend(found.pop().filter(|last| last.field == "spec"));
+                    devices::validate_template_update(new, old, device_selector_problem, errors);
                 },
-                ..row("ResourceClaimTemplate", template_errors)
+                ..*roost_rules::of(DEVICES, "ResourceClaimTemplate")
             },
         ]
     });
     &ROWS
 }
 
-fn template_errors(template: &Value, errors: &mut Errors) {
-    plain_errors(DEVICES, "ResourceClaimTemplate", template, None, errors);
-    claim_errors(&template["spec"]["spec"], &Path::new("spec").child("spec"), errors);
-}
-
-fn class_errors(new: &Value, old: Option<&Value>, errors: &mut Errors) {
-    let mut found = Errors::new();
-    plain_errors(DEVICES, "DeviceClass", new, old, &mut found);
-    check_device_selectors(&new["spec"]["selectors"], &Path::new("spec.selectors"), &mut found);
-    found.sort_by_key(|error| match error.field.strip_prefix("spec.selectors") {
-        Some(rest) => (0, index_of(rest)),
-        None => (1, 0),
-    });
-    errors.extend(found);
-}
-
-fn claim_errors(spec: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let (devices, requests) = (path.child("devices"), &spec["devices"]["requests"]);
-    let list = devices.child("requests");
-    for (index, request) in requests.as_array().into_iter().flatten().enumerate() {
-        let place = list.index(index);
-        check_device_selectors(&request["exactly"]["selectors"], &place.child("exactly").child("selectors"), errors);
-        let first = place.child("firstAvailable");
-        for (index, request) in request["firstAvailable"].as_array().into_iter().flatten().enumerate() {
-            check_device_selectors(&request["selectors"], &first.index(index).child("selectors"), errors);
-        }
-    }
-}
-
 /// What the kind's own rules find.
-fn plain_errors(group: &str, kind: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {
-    let rules = roost_rules::of(group, kind);
+fn plain_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let rules = roost_rules::of(GROUP, kind);
     match old {
         None => (rules.validate)(new, errors),
         Some(old) => (rules.validate_update)(new, old, errors),
@@ -138,7 +105,7 @@ fn plain_errors(group: &str, kind: &str, new: &Value, old: Option<&Value>, error
 
 fn policy_errors(kind: &str, check: fn(&Value, &mut Errors), new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let mut found = Errors::new();
-    plain_errors(GROUP, kind, new, old, &mut found);
+    plain_errors(kind, new, old, &mut found);
     let (spec, path) = (&new["spec"], Path::new("spec"));
     let untouched =
         old.is_some_and(|old| ["paramKind", "matchConditions"].iter().all(|field| spec[*field] == old["spec"][*field]));
@@ -182,7 +149,7 @@ fn policy_status_errors(new: &Value, old: &Value, errors: &mut Errors) {
 
 fn webhook_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Errors) {
     let mut found = Errors::new();
-    plain_errors(GROUP, kind, new, old, &mut found);
+    plain_errors(kind, new, old, &mut found);
     let path = Path::new("webhooks");
     for (index, webhook) in new["webhooks"].as_array().into_iter().flatten().enumerate() {
         let before = old.map(|old| &old["webhooks"][index]["matchConditions"]);

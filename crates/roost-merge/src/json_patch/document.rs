@@ -33,7 +33,7 @@ impl Spent {
 }
 
 /// The names and indices that a path goes through. What stands before the first slash is ignored.
-pub fn steps(path: &str) -> impl Iterator<Item = String> {
+pub(super) fn steps(path: &str) -> impl Iterator<Item = String> {
     path.split('/').skip(1).map(unescape)
 }
 

@@ -1,11 +1,13 @@
 //! JSON patch (RFC 6902) with the habits of the library behind the stock server.
 
 mod document;
+mod text;
 
-pub use document::steps;
 use document::{Spent, add, encoded_size, find, get, position, remove};
 use roost_object::json;
 use serde_json::{Map, Value};
+
+pub use text::text;
 
 use crate::{PatchError, go_text};
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use roost_object::field::{Error, Errors};
 use roost_object::{Value, names};
 
+use super::Compile;
 use super::list::{DRIVER_NAME, own_text, validate_list, validate_opaque_data, validate_qualified_name, validate_set};
 use crate::check::{Check, SUBDOMAIN, Spot, elements, immutable, text};
 use crate::fill::Fill;
@@ -89,11 +90,12 @@ impl<'a> RequestNames<'a> {
     }
 }
 
-pub(super) fn validate(claim: &Value, errors: &mut Errors) {
-    validate_spec(&Spot::root(claim).field("spec"), errors);
+/// Checks a claim.
+pub fn validate(claim: &Value, compile: Compile, errors: &mut Errors) {
+    validate_spec(&Spot::root(claim).field("spec"), compile, errors);
 }
 
-fn validate_spec(spec: &Spot<'_>, errors: &mut Errors) {
+fn validate_spec(spec: &Spot<'_>, compile: Compile, errors: &mut Errors) {
     let devices = spec.field("devices");
     let known = RequestNames::of(devices.value);
     let name = |request: &Value| text(request, "name").to_owned();
@@ -109,10 +111,10 @@ fn validate_spec(spec: &Spot<'_>, errors: &mut Errors) {
                 let words = "exactly one of `exactly` or `firstAvailable` is required, but multiple fields are set";
                 errors.push(Error::invalid(&request.path, Value::Null, words));
             }
-            (true, false) => validate_request(&exactly, errors),
+            (true, false) => validate_request(&exactly, compile, errors),
             (false, true) => validate_set(&first, FIRST_AVAILABLE_MAX, name, errors, |part, errors| {
                 part.field("name").text_passes(names::is_dns1123_label, errors);
-                validate_request(part, errors);
+                validate_request(part, compile, errors);
             }),
         }
     });
@@ -146,9 +148,9 @@ fn validate_attribute_name(name: &Spot<'_>, errors: &mut Errors) {
     }
 }
 
-fn validate_request(request: &Spot<'_>, errors: &mut Errors) {
+fn validate_request(request: &Spot<'_>, compile: Compile, errors: &mut Errors) {
     request.field("deviceClassName").check(&[Check::Required, SUBDOMAIN], errors);
-    validate_selectors(&request.field("selectors"), errors);
+    validate_selectors(&request.field("selectors"), compile, errors);
     let (mode, count) = (request.field("allocationMode"), request.field("count"));
     match mode.text() {
         "All" if count.filled() => count.invalid("must not be specified when allocationMode is 'All'", errors),
@@ -173,13 +175,16 @@ fn validate_request(request: &Spot<'_>, errors: &mut Errors) {
     });
 }
 
-fn validate_selectors(selectors: &Spot<'_>, errors: &mut Errors) {
+fn validate_selectors(selectors: &Spot<'_>, compile: Compile, errors: &mut Errors) {
     validate_list(selectors, LIST_MAX, errors, |selector, errors| {
-        let expression = selector.field("cel");
-        if !expression.given() {
-            errors.push(Error::required(&expression.path, ""));
-        } else if text(expression.value, "expression").len() > EXPRESSION_MAX {
-            errors.push(Error::too_long(&expression.path.child("expression"), EXPRESSION_MAX));
+        let cel = selector.field("cel");
+        let expression = cel.field("expression");
+        if !cel.given() {
+            errors.push(Error::required(&cel.path, ""));
+        } else if expression.text().len() > EXPRESSION_MAX {
+            errors.push(Error::too_long(&expression.path, EXPRESSION_MAX));
+        } else if let Some(problem) = compile(expression.text()) {
+            errors.push(Error::invalid(&expression.path, expression.text(), problem));
         }
     });
 }
@@ -204,22 +209,25 @@ fn validate_immutable(new: &Value, old: &Value, kind: &str, errors: &mut Errors)
     immutable(&spec, &old["spec"], kind, errors);
 }
 
-pub(super) fn validate_template(template: &Value, errors: &mut Errors) {
+/// Checks a template of claims.
+pub fn validate_template(template: &Value, compile: Compile, errors: &mut Errors) {
     let root = Spot::root(template);
     let spec = root.field("spec");
     validate_template_metadata(&spec.field("metadata"), errors);
-    validate_spec(&spec.field("spec"), errors);
+    validate_spec(&spec.field("spec"), compile, errors);
 }
 
-pub(super) fn validate_template_update(new: &Value, old: &Value, errors: &mut Errors) {
-    validate_template(new, errors);
+/// Checks a change of a template of claims.
+pub fn validate_template_update(new: &Value, old: &Value, compile: Compile, errors: &mut Errors) {
+    validate_template(new, compile, errors);
     validate_immutable(new, old, "resource.ResourceClaimTemplateSpec", errors);
 }
 
-pub(super) fn validate_class(class: &Value, _old: Option<&Value>, errors: &mut Errors) {
+/// Checks a class of devices.
+pub fn validate_class(class: &Value, compile: Compile, errors: &mut Errors) {
     let root = Spot::root(class);
     let spec = root.field("spec");
-    validate_selectors(&spec.field("selectors"), errors);
+    validate_selectors(&spec.field("selectors"), compile, errors);
     validate_list(&spec.field("config"), LIST_MAX, errors, validate_configuration);
     let resource = spec.field("extendedResourceName");
     if resource.given() && !resource_name::is_extended(resource.text()) {
@@ -242,7 +250,7 @@ mod tests {
             claim["spec"]["devices"]["requests"][0]["exactly"],
             json!({"deviceClassName": "c", "allocationMode": "ExactCount", "count": 1})
         );
-        assert!(words(|errors| validate(&claim, errors)).is_empty());
+        assert!(words(|errors| validate(&claim, |_| None, errors)).is_empty());
     }
 
     #[test]
@@ -250,7 +258,7 @@ mod tests {
         let claim = json!({"spec": {"devices": {"requests": [{"name": "a"}, {"name": "a", "exactly": {"allocationMode": "Odd"}}],
             "constraints": [{"requests": ["b"], "matchAttribute": "x"}, {}], "config": [{"opaque": {"driver": "d", "parameters": []}}]}}});
         assert_eq!(
-            words(|errors| validate(&claim, errors)),
+            words(|errors| validate(&claim, |_| None, errors)),
             [
                 "spec.devices.requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required",
                 "spec.devices.requests[1].exactly.deviceClassName: Required value",

@@ -1,4 +1,5 @@
-//! Devices: what drivers offer, what pods claim, and what was given. Expressions are compiled elsewhere.
+//! Devices: what drivers offer, what pods claim, and what was given. Expressions are compiled elsewhere: the rows here take
+//! them as they are.
 
 mod capacity;
 mod claim;
@@ -7,6 +8,13 @@ mod slice;
 mod status;
 
 use crate::{Generation, Rules, drop_status, keep_status};
+
+pub use claim::{validate as validate_claim, validate_class, validate_template, validate_template_update};
+
+/// What is wrong with an expression that selects devices.
+pub type Compile = fn(&str) -> Option<String>;
+
+const UNCOMPILED: Compile = |_| None;
 
 const GROUP: &str = "resource.k8s.io";
 
@@ -18,7 +26,7 @@ pub(crate) static TABLE: &[Rules] = &[
         prepare_create: drop_status,
         prepare_update: keep_status,
         prepare_status_update: status::prepare_update,
-        validate: claim::validate,
+        validate: |claim, errors| claim::validate(claim, UNCOMPILED, errors),
         validate_update: claim::validate_update,
         validate_status_update: status::validate_update,
         ..Rules::NONE
@@ -27,16 +35,16 @@ pub(crate) static TABLE: &[Rules] = &[
         group: GROUP,
         kind: "ResourceClaimTemplate",
         defaults: claim::template_defaults,
-        validate: claim::validate_template,
-        validate_update: claim::validate_template_update,
+        validate: |template, errors| claim::validate_template(template, UNCOMPILED, errors),
+        validate_update: |new, old, errors| claim::validate_template_update(new, old, UNCOMPILED, errors),
         ..Rules::NONE
     },
     Rules {
         group: GROUP,
         kind: "DeviceClass",
         generation: Generation::Spec,
-        validate: |class, errors| claim::validate_class(class, None, errors),
-        validate_update: |new, old, errors| claim::validate_class(new, Some(old), errors),
+        validate: |class, errors| claim::validate_class(class, UNCOMPILED, errors),
+        validate_update: |new, _, errors| claim::validate_class(new, UNCOMPILED, errors),
         ..Rules::NONE
     },
     Rules {
