@@ -250,7 +250,18 @@ impl Resource {
         roost_kinds::json::written(object, ty)
     }
 
-    /// An object, in its storage version, as it comes back from the store.
+    /// An object, in its storage version, as it comes back from the store: what was lost there has its default again.
+    pub(crate) fn read_back<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
+        match (self.settled(object), self.rules()) {
+            (Cow::Owned(mut settled), Some(rules)) if self.is_served_as_stored() => {
+                (rules.defaults)(&mut settled);
+                Cow::Owned(settled)
+            }
+            (settled, _) => settled,
+        }
+    }
+
+    /// An object, in its storage version, as it lies in the store.
     pub(crate) fn settled<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
         match (self.storage_type(), self.as_custom().and_then(|custom| custom.version().schema.as_ref())) {
             (Some(ty), _) => roost_kinds::json::stored(object, ty),

@@ -36,6 +36,11 @@ pub trait Node: Copy {
             && self.field("\0").is_none_or(|entry| entry.shape() == Shape::Untyped && is_typed())
     }
 
+    /// Whether this is a type of its own, for which it does not count that unknown fields are kept around it.
+    fn is_closed(self) -> bool {
+        false
+    }
+
     /// The schema of a list's elements.
     fn element(self) -> Option<Self>;
 

@@ -6,8 +6,8 @@
 //! static HOST_PATH: &[Field] = &[("path", &[Required, NO_BACKSTEPS]), ("type", &[OneOf(HOST_PATH_TYPES)])];
 //! ```
 //!
-//! A missing value (absent, null, empty text, empty list, zero) only concerns [`Check::Required`]; when that fails, the
-//! checks behind it are not made.
+//! A missing value (absent, null, empty text, empty list, zero) only concerns [`Check::Required`], and an empty text
+//! [`Check::OneOfGiven`]; when the first fails, the checks behind it are not made.
 
 use roost_object::field::{Error, Errors, Path};
 use roost_object::{Quantity, Value, metadata, names};
@@ -36,6 +36,8 @@ pub enum Check {
     RequiredBecause(&'static str),
     /// It is one of these words. They are reported in this order.
     OneOf(&'static [&'static str]),
+    /// The same where Go has a pointer: an empty word is given, and none of them.
+    OneOfGiven(&'static [&'static str]),
     /// A number that is not below zero.
     NonNegative,
     /// A number above zero.
@@ -161,6 +163,7 @@ impl<'a> Spot<'a> {
                 match check {
                     Check::Required => return errors.push(Error::required(&self.path, "")),
                     Check::RequiredBecause(words) => return errors.push(Error::required(&self.path, *words)),
+                    Check::OneOfGiven(_) if self.value.is_string() => {}
                     _ => continue,
                 }
             }
@@ -187,7 +190,7 @@ impl<'a> Spot<'a> {
 
     fn check_one(&self, check: &Check, errors: &mut Errors) {
         match check {
-            Check::OneOf(words) => {
+            Check::OneOf(words) | Check::OneOfGiven(words) => {
                 if !words.contains(&self.text()) {
                     errors.push(Error::not_supported(&self.path, self.text(), words));
                 }

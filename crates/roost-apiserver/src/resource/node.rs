@@ -41,6 +41,14 @@ impl Node for AnyNode<'_> {
         }
     }
 
+    fn is_closed(self) -> bool {
+        match self {
+            AnyNode::BuiltIn(node) => node.is_closed(),
+            AnyNode::Custom(node) => node.is_closed(),
+            AnyNode::Untyped => false,
+        }
+    }
+
     fn element(self) -> Option<Self> {
         match self {
             AnyNode::BuiltIn(node) => node.element().map(AnyNode::BuiltIn),

@@ -94,7 +94,7 @@ async fn commit_new(
     let attributes =
         Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
     let admitted = admission::validate(&attributes, &object).await?;
-    let settled = target.resource.settled(&object);
+    let settled = target.resource.read_back(&object);
     if options.dry_run {
         if target.call.cluster.store.get(&target.collection(), &target.key()).is_some() {
             return Err(exists(&target));

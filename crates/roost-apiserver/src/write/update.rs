@@ -113,7 +113,7 @@ async fn attempt(
     steps::validate_update(&target, &new, old)?;
     roost_merge::revert_managed_times(old, &mut new);
     let admitted = admission::validate(&attributes, &new).await?;
-    if let Cow::Owned(settled) = target.resource.settled(&new) {
+    if let Cow::Owned(settled) = target.resource.read_back(&new) {
         new = settled;
     }
     if new == *old && allocated.is_empty() && is_fresh(&target, old, entry)? {

@@ -37,6 +37,8 @@ fn run(document: &mut Node, mut operation: Operation) -> Option<()> {
             add(document, &path, moved)
         }
         "copy" => {
+            // Both ends are looked for before the value is copied, which may hold the other end.
+            container(document, &path)?;
             let copied = find(document, &text("from")?).map(|source| source.text());
             add(document, &path, copied.map_or_else(|| Some(Node::null()), |copied| Node::unopened(&copied))?)
         }
@@ -130,6 +132,10 @@ mod tests {
             (
                 r#"[{"op":"move","from":"/a","path":"/list/0"},{"op":"copy","from":"/list/-1","path":"/c"}]"#,
                 r#"{"c":{"b":1,"a":2},"kind":"K","list":[{"z":1,"y":{"x":1,"w":2}},{"b":1,"a":2}]}"#,
+            ),
+            (
+                r#"[{"op":"copy","from":"/a","path":"/a/y/v"}]"#,
+                r#"{"a":{"y":{"v":{"y":{"w":2,"x":1},"z":1},"w":2,"x":1},"z":1},"kind":"K","list":[{"b":1,"a":2}]}"#,
             ),
             (
                 r#"[{"op":"test","path":"/b"},{"op":"copy","from":"/a/b","path":"/b"},{"op":"replace","path":"/list/0","value":1}]"#,

@@ -58,7 +58,7 @@ struct Walk<F> {
 }
 
 impl<F> Walk<F> {
-    /// `open` says that a place above keeps unknown fields, which stock takes to hold for all places below.
+    /// `open` says that a place above keeps unknown fields, which stock takes to hold for all places below but metadata.
     fn place<N: Node>(&mut self, value: &Value, node: N, open: bool, depth: usize)
     where
         F: Fn(N) -> Holds,
@@ -156,7 +156,7 @@ impl<F> Walk<F> {
                 self.errors.below(from, || format!(".{name}"));
                 return;
             };
-            self.place(item, below, open, depth + 1);
+            self.place(item, below, open && !below.is_closed(), depth + 1);
             self.errors.below(from, || format!(".{name}"));
         }
     }

@@ -4,7 +4,7 @@ use roost_object::Value;
 use roost_object::field::{Error, Errors};
 
 use super::volume::Volumes;
-use crate::check::Check::{OneOf, Required};
+use crate::check::Check::{OneOfGiven, Required};
 use crate::check::{DESCENDING_PATH, Spot, elements, text};
 
 /// Whether one of the entries is at a path. Of several entries for a volume, stock only knows the last.
@@ -55,7 +55,7 @@ pub(super) fn validate_mounts(container: &Spot<'_>, volumes: &Volumes<'_>, error
 
 fn validate_propagation(container: &Spot<'_>, mount: &Value, mounts: &Spot<'_>, errors: &mut Errors) {
     let propagation = Spot::new(&mount["mountPropagation"], mounts.path.child("mountPropagation"));
-    propagation.check(&[OneOf(&["Bidirectional", "HostToContainer", "None"])], errors);
+    propagation.check(&[OneOfGiven(&["Bidirectional", "HostToContainer", "None"])], errors);
     let privileged = container.value["securityContext"]["privileged"] == true;
     if propagation.text() == "Bidirectional" && !privileged {
         propagation.forbidden("Bidirectional mount propagation is available only to privileged containers", errors);
@@ -67,7 +67,7 @@ fn validate_recursion(mount: &Value, mounts: &Spot<'_>, errors: &mut Errors) {
     if !recursion.given() {
         return;
     }
-    recursion.check(&[OneOf(&["Disabled", "Enabled", "IfPossible"])], errors);
+    recursion.check(&[OneOfGiven(&["Disabled", "Enabled", "IfPossible"])], errors);
     if matches!(recursion.text(), "Enabled" | "IfPossible") {
         if mount["readOnly"] != true {
             recursion.forbidden("may only be specified when readOnly is true", errors);

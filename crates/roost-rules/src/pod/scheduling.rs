@@ -4,7 +4,7 @@ use roost_object::field::{Error, Errors, Path};
 use roost_object::{Value, names};
 
 use super::spec::Options;
-use crate::check::Check::{OneOf, Required};
+use crate::check::Check::{OneOf, OneOfGiven, Required};
 use crate::check::{Check, LABEL, SelectorValues, Spot, elements, label_selector, text};
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -160,7 +160,7 @@ fn validate_label_keys_of_old(constraint: &Spot<'_>, errors: &mut Errors) {
 
 /// Checks how evenly pods are spread.
 pub(super) fn validate_spread(constraints: &Spot<'_>, options: &Options, errors: &mut Errors) {
-    const POLICIES: &[Check] = &[OneOf(&["Honor", "Ignore"])];
+    const POLICIES: &[Check] = &[OneOfGiven(&["Honor", "Ignore"])];
     constraints.each(|index, constraint| {
         let skew = constraint.field("maxSkew");
         if skew.number() <= 0 {

@@ -4,7 +4,7 @@ use roost_object::field::{Error, Errors};
 
 use super::spec::Options;
 use super::{os, visit_containers};
-use crate::check::Check::{Between, Each, OneOf};
+use crate::check::Check::{Between, Each, OneOf, OneOfGiven};
 use crate::check::{Check, DESCENDING_PATH, Field, Spot, text};
 use crate::internal;
 
@@ -20,7 +20,7 @@ pub(super) fn validate_container_context(context: &Spot<'_>, host_users: bool, e
     }
     context.check_fields(&[("runAsUser", USER_OR_GROUP), ("runAsGroup", USER_OR_GROUP)], errors);
     let proc_mount = context.field("procMount");
-    proc_mount.check(&[OneOf(&["Default", "Unmasked"])], errors);
+    proc_mount.check(&[OneOfGiven(&["Default", "Unmasked"])], errors);
     if host_users && proc_mount.text() == "Unmasked" {
         proc_mount.invalid("`hostUsers` must be false to use `Unmasked`", errors);
     }

@@ -9,7 +9,7 @@ use roost_object::{Quantity, Value, names};
 
 use super::spec::{Options, PodIdentity};
 use super::{claim, projected};
-use crate::check::Check::{Between, Each, Fields, FileMode, Longest, OneOf, Required, Text, With};
+use crate::check::Check::{Between, Each, Fields, FileMode, Longest, OneOf, OneOfGiven, Required, Text, With};
 use crate::check::{Check, DESCENDING_PATH, Field, LABEL, LOCAL_PATH, NO_BACKSTEPS, SUBDOMAIN, Spot, text};
 
 /// The volumes that passed their checks, by name: what containers can mount.
@@ -293,8 +293,8 @@ pub(crate) fn azure_disk(source: &Spot<'_>, errors: &mut Errors) {
     static NAMES: &[Field] = &[
         ("diskName", &[Required]),
         ("diskURI", &[Required]),
-        ("cachingMode", &[OneOf(&["None", "ReadOnly", "ReadWrite"])]),
-        ("kind", &[OneOf(&["Dedicated", "Managed", "Shared"])]),
+        ("cachingMode", &[OneOfGiven(&["None", "ReadOnly", "ReadWrite"])]),
+        ("kind", &[OneOfGiven(&["Dedicated", "Managed", "Shared"])]),
     ];
     source.check_fields(NAMES, errors);
     let uri = source.field("diskURI");

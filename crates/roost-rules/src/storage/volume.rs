@@ -264,8 +264,10 @@ fn with_current_labels(old: &Value, new: &Value) -> Value {
     for (term, new_term) in required.each("nodeSelectorTerms").zip(new_terms) {
         for list in ["matchExpressions", "matchFields"] {
             for (expression, new_expression) in term.each(list).zip(elements(&new_term[list])) {
-                let pair = (text(expression, "key"), text(new_expression, "key"));
-                if AFFINITY_LABELS.contains(&pair) {
+                let (key, new_key) = (text(expression, "key"), text(new_expression, "key"));
+                let current = AFFINITY_LABELS.iter().find(|(beta, _)| *beta == key).map(|(_, current)| *current);
+                // Stock looks for the name in a map, which has an empty one for all others.
+                if current.unwrap_or_default() == new_key {
                     expression.put("key", new_expression["key"].clone());
                 }
             }

@@ -121,6 +121,10 @@ impl Node for SchemaRef<'_> {
         (self.0.root || self.0.embedded) && is_of_every_resource || self.0.property(name).is_some()
     }
 
+    fn is_closed(self) -> bool {
+        std::ptr::eq(self.0, &*METADATA)
+    }
+
     fn element(self) -> Option<Self> {
         match self.0.items.as_deref() {
             Some(items) => Some(SchemaRef(items)),
