@@ -104,7 +104,11 @@ impl Patch {
             return self.apply(target, live, options);
         }
         let patched = match self.kind {
-            PatchType::Json => json_patch::apply(live, &self.bytes).map_err(|error| error.status())?,
+            PatchType::Json => {
+                let patched = json_patch::apply(live, &self.bytes).map_err(|error| error.status())?;
+                self.check_tests(live, target.resource).map_err(|error| error.status())?;
+                patched
+            }
             PatchType::Merge => {
                 merge_patch::check(&self.tree).map_err(|error| error.status())?;
                 merge_patch::apply(live.clone(), self.tree.clone())

@@ -22,6 +22,13 @@ impl Node {
         serde_json::from_str(text).ok().map(Node::Text)
     }
 
+    /// A whole document, as Go would have written it.
+    pub(crate) fn document(text: &str) -> Option<Node> {
+        let mut written = String::with_capacity(text.len());
+        compact(&mut written, text);
+        Node::unopened(&written)
+    }
+
     pub(crate) fn null() -> Node {
         Node::Text(RawValue::NULL.to_owned())
     }
@@ -66,6 +73,24 @@ impl Node {
                 }
             }
         }
+    }
+
+    /// Whether two values are the same, both looked into as far as needed. What has no parts is compared as text: a number or
+    /// a text that is written in another way is another one.
+    pub(crate) fn is_same(&mut self, other: &mut Node) -> bool {
+        if let Some(fields) = self.fields() {
+            let Some(others) = other.fields() else { return false };
+            return fields.len() == others.len()
+                && fields
+                    .iter_mut()
+                    .all(|(name, value)| others.get_mut(name).is_some_and(|other| value.is_same(other)));
+        }
+        if let Some(elements) = self.elements() {
+            let Some(others) = other.elements() else { return false };
+            return elements.len() == others.len()
+                && elements.iter_mut().zip(others).all(|(value, other)| value.is_same(other));
+        }
+        matches!((self, other), (Node::Text(text), Node::Text(other)) if text.get() == other.get())
     }
 
     /// The value as Go writes it.

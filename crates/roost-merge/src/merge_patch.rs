@@ -67,7 +67,7 @@ pub fn apply(document: Value, patch: Value) -> Value {
 
 /// What a merge patch makes of the text of a document. The patch has been applied to the document's value before.
 pub fn text(document: &str, patch: &str) -> Option<String> {
-    let mut document = Node::unopened(document)?;
+    let mut document = Node::document(document)?;
     merge(&mut document, Node::unopened(patch)?);
     Some(document.text())
 }

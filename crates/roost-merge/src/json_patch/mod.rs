@@ -7,7 +7,7 @@ use document::{Spent, add, encoded_size, find, get, position, remove};
 use roost_object::json;
 use serde_json::{Map, Value};
 
-pub use text::text;
+pub use text::{check_tests, text};
 
 use crate::{PatchError, go_text};
 

@@ -8,6 +8,7 @@ use roost_object::{Value, metadata, names};
 use crate::check::{Check, Field, IMMUTABLE, Spot, text};
 use crate::internal;
 use crate::shown;
+use crate::validate_finalizers;
 
 /// The longest action, reason or name of an instance.
 const WORD_MAX: usize = 128;
@@ -39,6 +40,7 @@ pub(super) fn validate(event: &Value, errors: &mut Errors) {
 pub(super) fn validate_strictly(event: &Value, errors: &mut Errors) {
     validate_leniently(event, "reportingController", errors);
     metadata::validate(&event["metadata"], true, metadata::name_is_subdomain, &Path::new("metadata"), errors);
+    validate_finalizers(&event["metadata"], errors);
     validate_series(event, errors);
     if event["eventTime"].is_null() {
         errors.push(Error::required(&Path::new("eventTime"), ""));
@@ -62,6 +64,7 @@ pub(super) fn validate_strictly(event: &Value, errors: &mut Errors) {
 pub(super) fn validate_strict_update(new: &Value, old: &Value, errors: &mut Errors) {
     validate_leniently(new, "reportingController", errors);
     metadata::validate_update(&new["metadata"], &old["metadata"], &Path::new("metadata"), errors);
+    validate_finalizers(&new["metadata"], errors);
     if !internal::same("*EventSeries", &new["series"], &old["series"]) {
         validate_series(new, errors);
     }
