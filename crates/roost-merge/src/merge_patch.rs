@@ -88,12 +88,11 @@ fn merge(place: &mut Node, mut patch: Node) {
             fields.remove(&name);
             continue;
         }
-        match fields.get_mut(&name).filter(|current| !current.is_null()) {
-            Some(current) => merge(current, change),
-            None => {
-                prune(&mut change);
-                fields.insert(name, change);
-            }
+        if let Some(current) = fields.get_mut(&name).filter(|current| !current.is_null()) {
+            merge(current, change);
+        } else {
+            prune(&mut change);
+            fields.insert(name, change);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Changing what the containers of a running pod ask for.
 
 use roost_object::field::{Error, Errors, Path};
-use roost_object::{Quantity, Value};
+use roost_object::{Map, Quantity, Value};
 
 use super::annotations::MIRROR;
 use super::resources::qos_class;
@@ -111,7 +111,7 @@ fn validate_pod_level(spec: &Spot<'_>, old: &Value, restored: &mut Value, errors
     }
     let kept = restored.at_or_empty("resources");
     restore_compute(kept, &old["resources"]);
-    let is_empty = |name: &str| kept[name].as_object().is_none_or(|list| list.is_empty());
+    let is_empty = |name: &str| kept[name].as_object().is_none_or(Map::is_empty);
     if old["resources"].is_null() && is_empty("requests") && is_empty("limits") && elements(&kept["claims"]).is_empty()
     {
         restored.drop_field("resources");

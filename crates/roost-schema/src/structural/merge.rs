@@ -122,7 +122,7 @@ impl Node for SchemaRef<'_> {
     }
 
     fn is_closed(self) -> bool {
-        std::ptr::eq(self.0, &*METADATA)
+        std::ptr::eq(self.0, LazyLock::force(&METADATA))
     }
 
     fn element(self) -> Option<Self> {
