@@ -3,6 +3,7 @@
 //! This crate does no I/O and knows no kind. What it says, it says in the words of the stock API server, because
 //! controllers and people match on them.
 
+pub mod duration;
 pub mod field;
 pub mod group;
 pub mod json;

@@ -58,7 +58,7 @@ fn check_descriptor(descriptor: &str) -> Result<(), String> {
     match descriptor {
         "@yearly" | "@annually" | "@monthly" | "@weekly" | "@daily" | "@midnight" | "@hourly" => Ok(()),
         _ => match descriptor.strip_prefix("@every ") {
-            Some(duration) => match duration_problem(duration) {
+            Some(duration) => match roost_object::duration::parse(duration).err() {
                 Some(problem) => Err(format!("failed to parse duration {descriptor}: {problem}")),
                 None => Ok(()),
             },
@@ -126,45 +126,6 @@ fn number(text: &str) -> Result<u64, String> {
     };
     let quoted = roost_object::field::quote(text);
     Err(format!("failed to parse int from {text}: strconv.Atoi: parsing {quoted}: {why}"))
-}
-
-/// Says what is wrong with a duration such as `1h30m`.
-fn duration_problem(text: &str) -> Option<String> {
-    let quoted = roost_object::field::quote(text);
-    let invalid = || Some(format!("time: invalid duration {quoted}"));
-    let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if rest == "0" {
-        return None;
-    }
-    if rest.is_empty() {
-        return invalid();
-    }
-    while !rest.is_empty() {
-        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
-        let whole = digits(rest);
-        let mut length = whole;
-        if rest[length..].starts_with('.') {
-            let fraction = digits(&rest[length + 1..]);
-            if whole == 0 && fraction == 0 {
-                return invalid();
-            }
-            length += 1 + fraction;
-        } else if whole == 0 {
-            return invalid();
-        }
-        rest = &rest[length..];
-        let unit_length = rest.bytes().take_while(|byte| *byte != b'.' && !byte.is_ascii_digit()).count();
-        let (unit, after) = rest.split_at(unit_length);
-        if unit.is_empty() {
-            return Some(format!("time: missing unit in duration {quoted}"));
-        }
-        if !matches!(unit, "ns" | "us" | "µs" | "μs" | "ms" | "s" | "m" | "h") {
-            let unit = roost_object::field::quote(unit);
-            return Some(format!("time: unknown unit {unit} in duration {quoted}"));
-        }
-        rest = after;
-    }
-    None
 }
 
 /// Says what is wrong with the name of a time zone.
