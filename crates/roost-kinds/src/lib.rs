@@ -63,6 +63,8 @@ pub fn type_of(api_version: &str, kind: &str) -> Option<&'static Type> {
     let found = find(api_version).or_else(|| match kind {
         "CreateOptions" | "DeleteOptions" | "GetOptions" | "ListOptions" | "PatchOptions" | "UpdateOptions"
         | "WatchEvent" => find("v1"),
+        // The views of objects were the same before they were stable.
+        _ if api_version == "meta.k8s.io/v1beta1" => find("meta.k8s.io/v1"),
         _ => None,
     });
     found.map(|index| roots[index].2)

@@ -40,8 +40,15 @@ fn typed(out: &mut Vec<u8>, value: &Value, shape: Shape) {
             Shape::SchemaOrBool(schema) | Shape::SchemaOrArray(schema) | Shape::SchemaOrStringArray(schema),
             Value::Object(_),
         ) => typed(out, value, schema.ty),
+        // What is held is an object of its own, as in the rows of tables.
+        (Shape::RawExtension, Value::Object(fields)) if let Some(ty) = type_of(fields) => structure(out, fields, ty),
         _ => write_untyped(out, value),
     }
+}
+
+fn type_of(object: &Map<String, Value>) -> Option<&'static Type> {
+    let text = |name: &str| object.get(name).and_then(Value::as_str);
+    crate::type_of(text("apiVersion")?, text("kind")?)
 }
 
 fn structure(out: &mut Vec<u8>, fields: &Map<String, Value>, ty: &'static Type) {

@@ -222,7 +222,8 @@ impl Writer<'_> {
                 name => self.descriptions.of_field(STATUS, name).to_owned(),
             };
         }
-        if !field.words.is_empty() {
+        // Where the words are those of a list's elements, the list does not name them.
+        if !field.words.is_empty() && matches!(field.ty, Shape::String) {
             words.push_str("\n\nPossible enum values:");
             for word in field.words {
                 words.push_str("\n - `\"");
