@@ -60,6 +60,7 @@ pub struct Cluster {
     pub(crate) authorizer: Authorizer,
     pub(crate) policies: crate::admission::Policies,
     pub(crate) flow: crate::flow::FlowControl,
+    pub(crate) flows: Derived<crate::classify::Flows>,
     /// In which way each user was last allowed to act as another, which is tried first the next time.
     pub(crate) impersonation: Mutex<HashMap<String, roost_access::impersonation::Mode>>,
     pub(crate) metrics: crate::metrics::Metrics,
@@ -84,6 +85,10 @@ impl Cluster {
             authorizer: Authorizer::new(tenant),
             policies: crate::admission::Policies::new(tenant),
             flow: crate::flow::FlowControl::new(tenant),
+            flows: Derived::new(
+                ["flowschemas", "prioritylevelconfigurations"]
+                    .map(|plural| collection(crate::inside::FLOW_GROUP, plural)),
+            ),
             impersonation: Mutex::default(),
             metrics: crate::metrics::Metrics::default(),
             kubelets: crate::outgoing::Kubelets::default(),

@@ -14,28 +14,31 @@ use crate::health;
 use crate::negotiate::{self, BUILT_IN, Encoding, Format};
 use crate::resource::Resource;
 use crate::respond::{self, Body};
-use crate::route::unknown_path;
+use crate::route::{not_found_page, unknown_path};
 
 /// The Kubernetes version that the API is that of.
 pub const KUBERNETES_VERSION: &str = "v1.36.3";
+
+/// The version of Go that stock's parts of that version are built with.
+pub(crate) const GO_VERSION: &str = "go1.26";
 
 /// Answers a request on a path that is no resource.
 pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
     let cluster = &call.cluster;
     let path = call.info.path.trim_end_matches('/');
+    if call.info.path.ends_with('/') && is_exact(path) {
+        return Ok(not_found_page());
+    }
     if !matches!(call.info.verb.as_str(), "get" | "head") && is_read_only(path) {
         return Err(method_not_allowed_here());
     }
     match path {
-        "" => Ok(respond::json(200, &json!({"paths": paths(cluster)}))),
+        "" | "/index.html" => Ok(respond::bytes(200, "application/json", pretty(&json!({"paths": paths(cluster)})))),
         "/version" => {
             negotiate::route(&call.headers, &[Encoding::Json])?;
-            Ok(respond::bytes(200, "application/json", pretty(&version())))
+            Ok(respond::bytes(200, "application/json", version()))
         }
-        "/metrics" => {
-            let text = cluster.metrics.render(&cluster.store.size(), cluster.store.revision());
-            Ok(respond::bytes(200, "text/plain; version=0.0.4; charset=utf-8", text))
-        }
+        "/metrics" => Ok(crate::metrics::answer(call)),
         "/api" | "/apis" if let Some(encoding) = aggregated_encoding(call) => Ok(aggregated(call, path, encoding)),
         "/api" => document(call, Some(discovery::core_versions(&server_address(call)))),
         "/apis" => document(call, Some(group_list(cluster))),
@@ -48,7 +51,7 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
             negotiate::route(&call.headers, &[Encoding::Json])?;
             let identity = cluster.identity();
             let issuer = identity.token_issuer.issuer();
-            let uri = format!("{issuer}/openid/v1/jwks");
+            let uri = format!("https://{}/openid/v1/jwks", server_address(call));
             let text = roost_pki::openid_configuration(issuer, &uri, &identity.token_trust);
             Ok(public(respond::bytes(200, "application/json", text)))
         }
@@ -71,6 +74,13 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
     }
 }
 
+/// Paths that, with all below them, are not the same with a slash behind them.
+fn is_exact(path: &str) -> bool {
+    ["/flagz", "/healthz", "/index.html", "/livez", "/metrics", "/openapi/v2", "/readyz", "/statusz"]
+        .iter()
+        .any(|own| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
+}
+
 /// Documents that only reading makes sense for; health checks answer to any method, as on stock.
 fn is_read_only(path: &str) -> bool {
     ["/version", "/api", "/apis"].contains(&path) || path.starts_with("/api/") || path.starts_with("/apis/")
@@ -84,7 +94,7 @@ fn method_not_allowed_here() -> Status {
 fn document(call: &Call, document: Option<Value>) -> Result<Response<Body>, Status> {
     let Some(document) = document else { return Ok(unknown_path(call)) };
     negotiate::route(&call.headers, BUILT_IN)?;
-    let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
+    let format = negotiate::negotiate_plain(&call.headers, &call.query)?;
     Ok(respond::object(200, &format, &document))
 }
 
@@ -182,7 +192,8 @@ fn aggregated(call: &Call, path: &str, encoding: Encoding) -> Response<Body> {
         _ => discovery::aggregated(&further_resources(&call.cluster)),
     };
     let media_type = format!("{}{AGGREGATED}", encoding.media_type());
-    let body = respond::encode(&value, &Format { encoding, ..Format::JSON });
+    let pretty = negotiate::wants_pretty(&call.headers, &call.query);
+    let body = respond::encode(&value, &Format { encoding, pretty, ..Format::JSON });
     let etag = format!("\"{:016X}\"", fingerprint(&body));
     let known = call.headers.get(http::header::IF_NONE_MATCH).and_then(|value| value.to_str().ok());
     if known == Some(etag.as_str()) {
@@ -205,24 +216,27 @@ pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-fn version() -> Value {
+/// What clients learn of the version, in the order in which stock says it.
+fn version() -> String {
     let number = KUBERNETES_VERSION.trim_start_matches('v');
     let mut parts = number.split('.');
-    json!({
-        "major": parts.next().unwrap_or_default(),
-        "minor": parts.next().unwrap_or_default(),
-        "emulationMajor": "1",
-        "emulationMinor": "36",
-        "minCompatibilityMajor": "1",
-        "minCompatibilityMinor": "35",
-        "gitVersion": KUBERNETES_VERSION,
-        "gitCommit": "",
-        "gitTreeState": "",
-        "buildDate": "1970-01-01T00:00:00Z",
-        "goVersion": "go1.26",
-        "compiler": "rustc",
-        "platform": concat!("linux/", "amd64"),
-    })
+    let fields = [
+        ("major", parts.next().unwrap_or_default()),
+        ("minor", parts.next().unwrap_or_default()),
+        ("emulationMajor", "1"),
+        ("emulationMinor", "36"),
+        ("minCompatibilityMajor", "1"),
+        ("minCompatibilityMinor", "35"),
+        ("gitVersion", KUBERNETES_VERSION),
+        ("gitCommit", ""),
+        ("gitTreeState", ""),
+        ("buildDate", "1970-01-01T00:00:00Z"),
+        ("goVersion", GO_VERSION),
+        ("compiler", "rustc"),
+        ("platform", concat!("linux/", "amd64")),
+    ];
+    let lines: Vec<_> = fields.iter().map(|(name, value)| format!("  \"{name}\": \"{value}\"")).collect();
+    format!("{{\n{}\n}}", lines.join(",\n"))
 }
 
 fn pretty(value: &Value) -> String {

@@ -4,10 +4,14 @@
 //! as soon as a request is answered, so only the store and the end can be unwell.
 
 use http::Response;
+use jiff::Timestamp;
+use roost_object::Status;
 use roost_object::field::quote;
 
 use crate::call::Call;
-use crate::documents::KUBERNETES_VERSION;
+use crate::documents::{GO_VERSION, KUBERNETES_VERSION};
+use crate::metrics;
+use crate::negotiate;
 use crate::respond::{self, Body};
 use crate::route::not_found_page;
 
@@ -76,11 +80,11 @@ const PAGE_WARNING: &str = "Warning: This endpoint is not meant to be machine pa
 /// Answers on a path that is about health; none on another one.
 pub(crate) fn answer(call: &Call, path: &str) -> Option<Response<Body>> {
     match path {
-        "/statusz" => return Some(respond::text(200, status_page())),
+        "/statusz" => return Some(page(call, status_page(call))),
         // The engine has no flags of its own: what a tenant differs in is not for its users to see.
-        "/flagz" => return Some(respond::text(200, format!("\napiserver flagz\n{PAGE_WARNING}\n"))),
+        "/flagz" => return Some(page(call, format!("\napiserver flagz\n{PAGE_WARNING}\n"))),
         "/metrics/slis" => {
-            return Some(respond::bytes(200, "text/plain; version=0.0.4; charset=utf-8", indicators()));
+            return Some(respond::bytes(200, metrics::MEDIA_TYPE, indicators(call)));
         }
         _ => {}
     }
@@ -98,6 +102,16 @@ pub(crate) fn answer(call: &Call, path: &str) -> Option<Response<Body>> {
         None => respond::bytes(200, "text/plain; charset=utf-8", "ok"),
         Some(problem) => respond::text(500, format!("internal server error: {problem}\n")),
     })
+}
+
+/// A page for people, who take text.
+fn page(call: &Call, text: String) -> Response<Body> {
+    let clauses = negotiate::clauses(&call.headers);
+    if clauses.is_empty() || clauses.iter().any(|clause| clause.allows("text/plain")) {
+        return respond::bytes(200, "text/plain; charset=utf-8", text);
+    }
+    let status = Status::not_acceptable(&["application/json", "application/yaml", "text/plain"]);
+    respond::status(&status, &negotiate::for_refusals(&call.headers, &call.query))
 }
 
 /// What is wrong with a part. Why the store cannot be written is for its owner, who has the log.
@@ -138,21 +152,26 @@ fn whole(call: &Call, endpoint: &str) -> Response<Body> {
     respond::text(if is_well { 200 } else { 500 }, text)
 }
 
-fn status_page() -> String {
+fn status_page(call: &Call) -> String {
     let version = KUBERNETES_VERSION.trim_start_matches('v');
     let emulated = version.rsplit_once('.').map_or(version, |(minor, _)| minor);
+    let started = call.cluster.metrics.started();
+    let up = Timestamp::now().as_second() - started.as_second();
+    let (hours, minutes, seconds) = (up / 3600, up / 60 % 60, up % 60);
+    let started = started.strftime("%a %b %e %H:%M:%S UTC %Y");
     format!(
-        "\napiserver statusz\n{PAGE_WARNING}\n\nBinary version:  {version}\nEmulation version:  {emulated}\nPaths:  /flagz /healthz /livez /metrics /readyz /statusz /version\n"
+        "\napiserver statusz\n{PAGE_WARNING}\n\nStarted: {started}\nUp: {hours} hr {minutes:02} min {seconds:02} sec\nGo version: {GO_VERSION}\nBinary version: {version}\nEmulation version: {emulated}\nPaths: /flagz /healthz /livez /metrics /readyz /statusz /version\n"
     )
 }
 
 /// All parts as a gauge, for those who alert on them.
-fn indicators() -> String {
+fn indicators(call: &Call) -> String {
     let mut text = String::from("# TYPE kubernetes_healthcheck gauge\n");
     for endpoint in ENDPOINTS {
         for check in checks(endpoint) {
             text.extend(["kubernetes_healthcheck{name=\"", check, "\",type=\"", endpoint, "\"} 1\n"]);
         }
     }
+    call.cluster.metrics.write_start(&mut text);
     text
 }

@@ -12,6 +12,7 @@ mod audit;
 mod body;
 mod bootstrap;
 mod call;
+mod classify;
 #[cfg(feature = "client")]
 mod client;
 mod clock;

@@ -60,6 +60,9 @@ impl Format {
     pub(crate) const JSON: Format =
         Format { encoding: Encoding::Json, view: View::Object, view_version: "v1", pretty: false };
 
+    /// JSON for people, where nothing could be agreed on.
+    pub(crate) const INDENTED: Format = Format { pretty: true, ..Format::JSON };
+
     /// Whether objects are written as they are stored.
     pub(crate) fn is_plain(&self) -> bool {
         self.encoding == Encoding::Json && self.view == View::Object && !self.pretty
@@ -135,21 +138,25 @@ pub(crate) fn route_to(headers: &HeaderMap, names: &[&str]) -> Result<(), Status
 
 /// Agrees on a form, or says which media types there are.
 pub(crate) fn negotiate(headers: &HeaderMap, query: &Query, accepted: &[Encoding]) -> Result<Format, Status> {
-    agree(headers, query, accepted, true)
-}
-
-/// The form of refusals, which are never tables: as agreed on, or JSON.
-pub(crate) fn for_refusals(headers: &HeaderMap, query: &Query) -> Format {
-    let agreed = negotiate(headers, query, BUILT_IN).unwrap_or(Format::JSON);
-    Format { view: View::Object, ..agreed }
+    agree(headers, query, accepted, &[View::Object, View::Table, View::Metadata, View::MetadataList])
 }
 
 /// The same for what is answered and never stored, and so has no table.
 pub(crate) fn negotiate_without_table(headers: &HeaderMap, query: &Query) -> Result<Format, Status> {
-    agree(headers, query, BUILT_IN, false)
+    agree(headers, query, BUILT_IN, &[View::Object, View::Metadata, View::MetadataList])
 }
 
-fn agree(headers: &HeaderMap, query: &Query, accepted: &[Encoding], tables: bool) -> Result<Format, Status> {
+/// The same for documents, of which there is nothing else to see.
+pub(crate) fn negotiate_plain(headers: &HeaderMap, query: &Query) -> Result<Format, Status> {
+    agree(headers, query, BUILT_IN, &[View::Object])
+}
+
+/// The form of refusals, which reach also those who take nothing that there is.
+pub(crate) fn for_refusals(headers: &HeaderMap, query: &Query) -> Format {
+    negotiate_plain(headers, query).unwrap_or(Format::INDENTED)
+}
+
+fn agree(headers: &HeaderMap, query: &Query, accepted: &[Encoding], views: &[View]) -> Result<Format, Status> {
     let pretty = wants_pretty(headers, query);
     let clauses = clauses(headers);
     if clauses.is_empty() {
@@ -161,7 +168,7 @@ fn agree(headers: &HeaderMap, query: &Query, accepted: &[Encoding], tables: bool
                 continue;
             }
             if let Some((view, view_version)) = view_of(clause) {
-                if view == View::Table && (!tables || encoding == Encoding::Protobuf) {
+                if !views.contains(&view) || (view == View::Table && encoding == Encoding::Protobuf) {
                     continue;
                 }
                 let pretty = pretty || clause.parameter("pretty") == Some("1");

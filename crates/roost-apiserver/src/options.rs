@@ -207,8 +207,8 @@ pub(crate) struct ListOptions {
     pub(crate) resource_version_match: Option<Match>,
     /// Bookmarks may be sent.
     pub(crate) allow_bookmarks: bool,
-    /// When the server ends a watch.
-    pub(crate) timeout_seconds: Option<u64>,
+    /// When the server ends a watch; what is negative has passed.
+    pub(crate) timeout_seconds: Option<i64>,
     /// A watch starts with the objects that exist.
     pub(crate) send_initial_events: Option<bool>,
 }
@@ -229,7 +229,7 @@ impl ListOptions {
                 _ => None,
             },
             allow_bookmarks: query.flag("allowWatchBookmarks"),
-            timeout_seconds: query.integer("timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
+            timeout_seconds: query.integer("timeoutSeconds")?,
             send_initial_events: query.get("sendInitialEvents").map(|_| query.flag("sendInitialEvents")),
         };
         let mut errors = Errors::new();

@@ -39,7 +39,15 @@ pub(crate) struct RequestInfo {
 /// Subresources of a namespace, which would else look like resources inside it.
 const NAMESPACE_SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
+/// The subresources that hold a connection to something else.
+const CONNECTIONS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
+
 impl RequestInfo {
+    /// Whether the caller is to be connected with something else, for as long as both like.
+    pub(crate) fn is_connection(&self) -> bool {
+        self.verb == "proxy" || self.is_resource && CONNECTIONS.contains(&self.subresource.as_str())
+    }
+
     /// Reads a request line. `query` decides between list and watch.
     pub(crate) fn parse(method: &Method, raw_path: &str, query: &Query) -> RequestInfo {
         let path = percent_encoding::percent_decode_str(raw_path).decode_utf8_lossy().into_owned();

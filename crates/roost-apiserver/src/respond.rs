@@ -45,11 +45,6 @@ pub(crate) fn text(code: u16, body: impl Into<String>) -> Response<Body> {
     response
 }
 
-/// A JSON document that is not negotiated.
-pub(crate) fn json(code: u16, value: &Value) -> Response<Body> {
-    bytes(code, "application/json", value.to_string())
-}
-
 /// Writes an object (with its `apiVersion` and `kind`) in the agreed encoding.
 pub(crate) fn object(code: u16, format: &Format, value: &Value) -> Response<Body> {
     if format.encoding == Encoding::Yaml
@@ -65,12 +60,15 @@ pub(crate) fn encode(value: &Value, format: &Format) -> Bytes {
     match format.encoding {
         Encoding::Json => {
             let mut out = Vec::with_capacity(1024);
-            let text = |name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default();
-            match roost_kinds::type_of(text("apiVersion"), text("kind")) {
+            // The documents of the core group do not say their version.
+            let text = |name: &str| value.get(name).and_then(Value::as_str);
+            match roost_kinds::type_of(text("apiVersion").unwrap_or("v1"), text("kind").unwrap_or_default()) {
                 Some(ty) => roost_kinds::json::write(&mut out, value, ty),
                 None => roost_kinds::json::write_untyped(&mut out, value),
             }
-            let mut out = if format.pretty { indent(&out) } else { out };
+            if format.pretty {
+                return indent(&out).into();
+            }
             out.push(b'\n');
             out.into()
         }
@@ -186,7 +184,8 @@ pub(crate) fn accepts_gzip(request: &HeaderMap) -> bool {
 /// Compresses a complete body that is large enough; streams pass.
 pub(crate) async fn compress(response: Response<Body>) -> Response<Body> {
     let is_large = response.body().size_hint().exact().is_some_and(|length| length >= GZIP_THRESHOLD_BYTES);
-    if !is_large || !response.headers().contains_key(CONTENT_TYPE) {
+    let headers = response.headers();
+    if !is_large || !headers.contains_key(CONTENT_TYPE) || headers.contains_key(CONTENT_ENCODING) {
         return response;
     }
     let (mut parts, body) = response.into_parts();
@@ -194,14 +193,19 @@ pub(crate) async fn compress(response: Response<Body>) -> Response<Body> {
         Ok(collected) => collected.to_bytes(),
         Err(never) => match never {},
     };
-    let buffer = BytesMut::with_capacity(body.len() / 8).writer();
-    let mut encoder = flate2::write::GzEncoder::new(buffer, flate2::Compression::fast());
-    match encoder.write_all(&body).and_then(|()| encoder.finish()) {
-        Ok(compressed) => {
+    match gzip(&body) {
+        Some(compressed) => {
             parts.headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
             parts.headers.append(VARY, HeaderValue::from_static("Accept-Encoding"));
-            Response::from_parts(parts, full(compressed.into_inner().freeze()))
+            Response::from_parts(parts, full(compressed))
         }
-        Err(_) => Response::from_parts(parts, full(body)),
+        None => Response::from_parts(parts, full(body)),
     }
+}
+
+/// Compresses bytes.
+pub(crate) fn gzip(body: &[u8]) -> Option<Bytes> {
+    let buffer = BytesMut::with_capacity(body.len() / 8).writer();
+    let mut encoder = flate2::write::GzEncoder::new(buffer, flate2::Compression::fast());
+    encoder.write_all(body).and_then(|()| encoder.finish()).ok().map(|compressed| compressed.into_inner().freeze())
 }

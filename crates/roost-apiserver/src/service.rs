@@ -20,11 +20,12 @@ use roost_object::Status;
 use crate::access::{self, InProcess};
 use crate::body;
 use crate::call::{Annotations, Call, Warnings};
+use crate::classify::Class;
 use crate::cluster::Cluster;
 use crate::negotiate::{self, Format};
 use crate::request::{Query, RequestInfo};
 use crate::respond::{self, Body};
-use crate::{documents, handle, heavy, tunnel};
+use crate::{documents, handle, heavy, metrics, tunnel};
 
 /// How long a request that is not a watch may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_mins(1);
@@ -75,10 +76,14 @@ where
     let bodiless = parts.method == Method::HEAD;
     let closable = parts.version < http::Version::HTTP_2;
     let mut body = body::Unread::new(body);
-    let outcome = serve(&cluster, parts, &mut body, query, &mut account).await;
+    let outcome = serve(&cluster, parts, &mut body, query, started, &mut account).await;
     let mut response = outcome.unwrap_or_else(|status| respond::status(&status, &account.refusals));
     body.drain();
     let headers = response.headers_mut();
+    if let Some((schema, level)) = account.class.take() {
+        headers.insert("x-kubernetes-pf-flowschema-uid", schema);
+        headers.insert("x-kubernetes-pf-prioritylevel-uid", level);
+    }
     if account.too_large && closable {
         headers.insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -108,6 +113,10 @@ struct Account {
     warnings: Vec<&'static str>,
     /// Whether the body was larger than any may be, after which stock ends the connection.
     too_large: bool,
+    /// Under which flow schema and priority level the request falls.
+    class: Option<Class>,
+    /// What the request is counted under, once it is let through.
+    labels: Option<String>,
 }
 
 impl Account {
@@ -123,15 +132,16 @@ impl Account {
             annotations: BTreeMap::new(),
             warnings: access::ignored_token(&parts.headers, &parts.extensions).into_iter().collect(),
             too_large: false,
+            class: None,
+            labels: None,
         }
     }
 
     /// Counts the answer, and tells the audit log of it.
     fn close(self, cluster: &Cluster, code: u16, took: Duration) {
-        let info = &self.info;
-        let known = info.is_resource && code != 404;
-        let (group, resource) = if known { (info.group.as_str(), info.resource.as_str()) } else { ("", "") };
-        cluster.metrics.observe(&info.verb, group, resource, code, took);
+        if let Some(labels) = self.labels {
+            cluster.metrics.observe(labels, code, took);
+        }
         let (Some(audit), Some(user)) = (cluster.audit.read().clone(), &self.user) else { return };
         let (real, impersonated) = match &self.impersonator {
             Some(real) => (real, Some(&**user)),
@@ -141,7 +151,7 @@ impl Account {
             id: &self.id,
             user: real,
             impersonated,
-            info,
+            info: &self.info,
             uri: &self.uri,
             code,
             received: self.received,
@@ -155,6 +165,7 @@ async fn serve<B>(
     mut parts: http::request::Parts,
     body: &mut body::Unread<B>,
     query: Query,
+    started: Instant,
     account: &mut Account,
 ) -> Result<Response<Body>, Status>
 where
@@ -162,6 +173,7 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let info = Arc::clone(&account.info);
+    let patience = patience(&info, &query)?;
     let access::Found { user, secret } = match parts.extensions.get::<InProcess>() {
         Some(InProcess(user)) => access::Found::new(user.clone()),
         None => access::authenticate(cluster, &parts.headers, &parts.extensions)?,
@@ -178,10 +190,14 @@ where
         Err(status) => return Ok(refused(&status, &account.refusals)),
     };
     account.user = Some(Arc::clone(&user));
+    if !info.is_connection() {
+        account.class = cluster.flows.read(&cluster.store, |flows| flows.class(&user, &info));
+    }
     let is_tunnel = account.impersonator.is_none() && tunnel::is_of_node(&user, &info.path);
     if !is_tunnel && let Err(status) = access::authorize(cluster, &user, &info, &query) {
         return Ok(refused(&status, &account.refusals));
     }
+    account.labels = metrics::labels(cluster, &info, &parts.method, &parts.headers, &query);
     let permit = cluster.flow.enter(&user).await?;
     let call = Arc::new(Call {
         cluster: Arc::clone(cluster),
@@ -196,10 +212,13 @@ where
     });
     let work =
         async { if is_tunnel { tunnel::answer(&call) } else { perform(&call, body, &mut account.too_large).await } };
-    let mut response = match tokio::time::timeout(REQUEST_TIMEOUT, work).await {
-        Ok(outcome) => outcome.unwrap_or_else(|status| respond::status(&status, &account.refusals)),
-        Err(_) => return Err(Status::timeout("request did not complete within the allotted timeout")),
+    let left = patience.saturating_sub(started.elapsed());
+    let outcome = if left.is_zero() { None } else { tokio::time::timeout(left, work).await.ok() };
+    let Some(outcome) = outcome else {
+        account.class = None;
+        return Ok(out_of_time());
     };
+    let mut response = outcome.unwrap_or_else(|status| respond::status(&status, &account.refusals));
     drop(permit);
     account.annotations = call.annotations.take();
     for warning in call.warnings.take() {
@@ -242,6 +261,30 @@ where
     heavy::run(Box::pin(async move { handle::resource(&call, bytes).await })).await
 }
 
+/// How long the caller wants to wait, which may be less than the server would.
+fn patience(info: &RequestInfo, query: &Query) -> Result<Duration, Status> {
+    let asked = query.get("timeout").unwrap_or_default();
+    if asked.is_empty() || info.verb == "watch" || info.is_connection() {
+        return Ok(REQUEST_TIMEOUT);
+    }
+    let (negative, asked) = roost_object::duration::parse(asked)
+        .map_err(|words| Status::bad_request(format!("invalid timeout specified in the request URL - {words}")))?;
+    Ok(if negative || asked.is_zero() { REQUEST_TIMEOUT } else { asked.min(REQUEST_TIMEOUT) })
+}
+
+/// The answer to a request that took too long: stock gives up on it outside of all that knows types.
+fn out_of_time() -> Response<Body> {
+    let status = Status::timeout("request did not complete within the allotted timeout");
+    let mut value = respond::status_value(&status);
+    value["metadata"] = serde_json::json!({});
+    let mut text = Vec::new();
+    if let Some(ty) = roost_kinds::type_of("v1", "Status") {
+        roost_kinds::json::write(&mut text, &value, ty);
+    }
+    text.push(b'\n');
+    respond::bytes(status.code, "text/plain; charset=utf-8", text)
+}
+
 /// The answer to someone who may not: browsers must not take it for a page.
 fn refused(status: &Status, format: &Format) -> Response<Body> {
     let mut response = respond::status(status, format);
@@ -253,16 +296,18 @@ fn refused(status: &Status, format: &Format) -> Response<Body> {
 fn count_watch(call: &Call, response: Response<Body>) -> Result<Response<Body>, Status> {
     struct Open {
         cluster: Arc<Cluster>,
+        labels: String,
         _place: tokio::sync::OwnedSemaphorePermit,
     }
     impl Drop for Open {
         fn drop(&mut self) {
-            self.cluster.metrics.watch_closed();
+            self.cluster.metrics.watch_closed(&self.labels);
         }
     }
     let place = call.cluster.flow.open_watch(&call.user)?;
-    call.cluster.metrics.watch_opened();
-    let open = Open { cluster: Arc::clone(&call.cluster), _place: place };
+    let labels = metrics::watch_labels(&call.info);
+    call.cluster.metrics.watch_opened(&labels);
+    let open = Open { cluster: Arc::clone(&call.cluster), labels, _place: place };
     Ok(response.map(|body| {
         body.map_frame(move |frame| {
             let _held = &open;

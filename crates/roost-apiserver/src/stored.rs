@@ -95,6 +95,15 @@ impl Stored {
     pub(crate) fn write_json(&self, out: &mut BytesMut, api_version: &str, kind: &str, revision: Revision) {
         let json = self.json();
         let offset = self.offset();
+        if !kind.is_empty()
+            && self.is_type_between()
+            && let Ok(object) = self.decode(api_version, kind, revision)
+        {
+            let mut text = Vec::with_capacity(json.len() + 96);
+            roost_kinds::json::write_untyped(&mut text, &object);
+            out.put_slice(&text);
+            return;
+        }
         out.reserve(json.len() + 96);
         let body = if kind.is_empty() {
             0
@@ -121,6 +130,13 @@ impl Stored {
             out.put_slice(after);
         }
         out.put_slice(&json[offset.max(body)..]);
+    }
+
+    /// Whether fields belong before the type: the alphabet decides, and some custom resources have such.
+    fn is_type_between(&self) -> bool {
+        let first = self.json().strip_prefix(b"{\"").unwrap_or_default();
+        let first = &first[..memchr(b'"', first).unwrap_or(0)];
+        !self.is_typed() && !first.is_empty() && first < b"kind".as_slice()
     }
 
     /// The JSON as it is stored.
@@ -299,6 +315,14 @@ mod tests {
         );
         assert_eq!(text, expected);
         assert_eq!(stored.decode("v1", "ConfigMap", 42).unwrap()["metadata"]["resourceVersion"], "42");
+    }
+
+    #[test]
+    fn the_type_of_custom_resources_stands_where_the_alphabet_puts_it() {
+        let mut out = BytesMut::new();
+        Stored::encode(&object(), "v1", None).write_json(&mut out, "example.com/v1", "Widget", 42);
+        let text = std::str::from_utf8(&out).unwrap();
+        assert!(text.starts_with(r#"{"apiVersion":"example.com/v1","data":{"a":"b"},"kind":"Widget","metadata":{"#));
     }
 
     #[test]

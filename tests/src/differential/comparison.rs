@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::form;
 use super::table::Step;
 
 /// Applies what a step says about its comparison: `only`, `ignore` and `unordered`.
@@ -15,6 +16,9 @@ pub fn reduce(answer: &mut Value, step: &Step) {
     }
     for pointer in &step.ignore {
         visit(answer, pointer, &|place| *place = Value::from("<ignored>"));
+        if let Some(form) = answer.get_mut("form") {
+            form::forget(form, pointer);
+        }
     }
     for pointer in &step.unordered {
         visit(answer, pointer, &sort);

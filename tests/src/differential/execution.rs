@@ -10,6 +10,7 @@ use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue}
 use http::{HeaderMap, Method};
 use serde_json::{Value, json};
 
+use super::form;
 use super::normalization::{Normalizer, describe_protobuf};
 use super::substitution::{SubstitutionError, Variables, lay_over};
 use super::table::{Actor, Sequence, Step, Until};
@@ -41,6 +42,9 @@ const COMPARED_HEADERS: &[&str] = &[
     "x-content-type-options",
     "etag",
     "vary",
+    "content-encoding",
+    "x-kubernetes-pf-flowschema-uid",
+    "x-kubernetes-pf-prioritylevel-uid",
 ];
 
 /// Why a step could not be run; a fault of the table or of the connection.
@@ -363,7 +367,9 @@ fn described(answer: &Answer) -> Value {
         }
         Err(_) => Value::from(String::from_utf8_lossy(&answer.body).into_owned()),
     };
-    record(answer.status.as_u16(), &answer.headers, &body)
+    let mut described = record(answer.status.as_u16(), &answer.headers, &body);
+    described["form"] = form::describe(&answer.body);
+    described
 }
 
 fn record(status: u16, headers: &HeaderMap, body: &Value) -> Value {

@@ -5,6 +5,7 @@
 
 pub mod comparison;
 pub mod execution;
+mod form;
 pub mod normalization;
 pub mod random;
 pub mod report;

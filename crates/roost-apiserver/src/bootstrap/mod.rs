@@ -1,5 +1,6 @@
 //! What every cluster starts with: namespaces, default roles, flow schemas, and the `kubernetes` Service.
 
+mod owners;
 mod prepared;
 
 use std::sync::Arc;
@@ -18,6 +19,9 @@ use prepared::NO_TIME;
 
 /// The namespaces of a fresh cluster.
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+/// The bundle that every namespace has.
+const ROOT_AUTHORITY: &str = "kube-root-ca.crt";
 
 impl Cluster {
     /// Brings the tenant's own objects up to date: makes what is missing and leaves the rest. One commit.
@@ -90,7 +94,7 @@ pub(crate) fn root_authority(cluster: &Cluster, namespace: &str) -> Value {
     json!({
         "apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {
-            "name": "kube-root-ca.crt", "namespace": namespace,
+            "name": ROOT_AUTHORITY, "namespace": namespace,
             "annotations": {"kubernetes.io/description": "Contains a CA bundle that can be used to verify the kube-apiserver when using internal endpoints such as the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of Kubernetes clusters."},
         },
         "data": {"ca.crt": cluster.identity().serving_trust.to_pem()},

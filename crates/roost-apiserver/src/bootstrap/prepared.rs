@@ -9,10 +9,12 @@ use roost_access::rbac;
 use roost_merge::apply;
 use roost_object::{Status, Value};
 use roost_store::{Expect, Operation, Write};
+use serde_json::json;
 
+use super::owners;
 use crate::call::Call;
 use crate::clock;
-use crate::inside::gather_rules;
+use crate::inside::{ROLE_AGGREGATION, gather_rules};
 use crate::resource::Resource;
 use crate::write::{self, Target};
 
@@ -40,14 +42,25 @@ impl Prepared {
         let object = resource.fill_required(object);
         let mut object = resource.settled(&object).into_owned();
         write::apply_defaults(&resource, &mut object);
+        let protection = write::metadata_mut(&mut object).remove("finalizers");
+        let settled = owners::take_settled(&mut object);
         let filter = write::filter(&target);
-        let tracking = write::tracking(&target, write::API_SERVER, NO_TIME, &filter);
+        let tracking = write::tracking(&target, owners::creator(&object), NO_TIME, &filter);
         apply::update(None, &mut object, &tracking, resource.node());
-        if let Some(rules) = rules {
+        owners::put_settled(&mut object, settled);
+        if let Some(finalizers) = protection {
             let made = object.clone();
-            object["rules"] = rules.clone().into();
+            write::metadata_mut(&mut object).insert("finalizers".into(), finalizers);
             let tracking = write::tracking(&target, write::CONTROLLERS, NO_TIME, &filter);
             apply::update(Some(&made), &mut object, &tracking, resource.node());
+        }
+        if let Some(rules) = rules {
+            let said = json!({"rules": rules});
+            object = owners::apply(&target, &object, ROLE_AGGREGATION, said)?;
+        }
+        if let Some((manager, status)) = owners::judged(&object) {
+            let target = Target { subresource: "status", ..target };
+            object = owners::apply(&target, &object, manager, json!({"status": status}))?;
         }
         let metadata = write::metadata_mut(&mut object);
         metadata.insert("uid".into(), NO_UID.into());
@@ -200,6 +213,6 @@ mod tests {
         assert!(admin["rules"].as_array().is_some_and(|rules| rules.len() > 10));
         let managers: Vec<&Value> =
             admin["metadata"]["managedFields"].as_array().unwrap().iter().map(|entry| &entry["manager"]).collect();
-        assert_eq!(managers, [write::API_SERVER, write::CONTROLLERS]);
+        assert_eq!(managers, [ROLE_AGGREGATION, write::API_SERVER]);
     }
 }

@@ -12,9 +12,9 @@ use crate::clock;
 use crate::cluster::Cluster;
 use crate::write::metadata_text;
 
-pub(super) const GROUP: &str = "flowcontrol.apiserver.k8s.io";
+pub(crate) const GROUP: &str = "flowcontrol.apiserver.k8s.io";
 /// Who says so on stock.
-const MANAGER: &str = "api-priority-and-fairness-config-consumer-v1";
+pub(crate) const MANAGER: &str = "api-priority-and-fairness-config-consumer-v1";
 
 /// Whether a flow schema or priority level is there from the start, which has been judged then.
 pub(super) fn is_built_in(name: &str) -> bool {

@@ -41,7 +41,8 @@ use timers::Timers;
 
 pub(crate) use account_tokens::note_use as note_token_use;
 pub(crate) use api_services::{built_in as built_in_api_services, foreign_groups, is_foreign};
-pub(crate) use roles::gather as gather_rules;
+pub(crate) use flow_schemas::{GROUP as FLOW_GROUP, MANAGER as FLOW_CONSUMER};
+pub(crate) use roles::{MANAGER as ROLE_AGGREGATION, gather as gather_rules};
 pub(crate) use workloads::Workloads;
 
 /// Work on one object.

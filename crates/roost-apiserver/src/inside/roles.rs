@@ -8,21 +8,25 @@ use roost_object::selector::Selector;
 use roost_object::{Status, Value};
 use roost_store::{Entry, ListQuery};
 use serde::Deserialize;
+use serde_json::json;
 
 use super::edit::{self, Object};
 use crate::cluster::Cluster;
-use crate::write::{CONTROLLERS, metadata_text};
+use crate::write::metadata_text;
+
+/// Who gathers rules on stock.
+pub(crate) const MANAGER: &str = "clusterrole-aggregation-controller";
 
 /// Gathers the rules of all aggregated cluster roles.
 pub(super) async fn aggregate(cluster: &Arc<Cluster>) -> Result<(), Status> {
     for (name, rules) in gather(&concerned(cluster)) {
-        let transform = |live: &Value| {
-            let mut next = live.clone();
-            next["rules"] = rules.clone().into();
-            Ok(next)
-        };
+        let mut said =
+            json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": name}});
+        if !rules.is_empty() {
+            said["rules"] = rules.into();
+        }
         let object = Object::of_cluster(rbac::GROUP, "clusterroles", &name);
-        edit::change(cluster, object, "", CONTROLLERS, &transform).await?;
+        edit::apply(cluster, object, "", MANAGER, &said).await?;
     }
     Ok(())
 }

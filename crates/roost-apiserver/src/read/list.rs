@@ -159,7 +159,7 @@ fn write_plain(
     let size: usize = page.entries.iter().map(|entry| entry.value.len() + 64).sum();
     let mut out = BytesMut::with_capacity(size + 256);
     let custom = resource.as_custom().is_some();
-    let meta = meta.to_value(custom).to_string();
+    let meta = if custom { meta.to_value(true).to_string() } else { meta.ordered() };
     let names: [(&[u8], &str); 2] = if custom {
         [(b"{\"apiVersion\":\"", &resource.api_version), (b"\",\"items\":[", "")]
     } else {
@@ -204,7 +204,10 @@ impl ListMeta {
         if custom {
             meta.insert("continue".into(), "".into());
         }
-        meta.insert("resourceVersion".into(), self.revision.to_string().into());
+        // What is not stored has no version.
+        if self.revision != Revision::default() {
+            meta.insert("resourceVersion".into(), self.revision.to_string().into());
+        }
         if !self.continue_token.is_empty() {
             meta.insert("continue".into(), self.continue_token.as_str().into());
         }
@@ -212,6 +215,15 @@ impl ListMeta {
             meta.insert("remainingItemCount".into(), remaining.into());
         }
         Value::Object(meta)
+    }
+
+    /// The text of the metadata of a built-in kind's list, with its fields in Go's order.
+    fn ordered(&self) -> String {
+        let meta = self.to_value(false);
+        let field = |name: &&str| Some(format!("\"{name}\":{}", meta.get(*name)?));
+        let fields: Vec<String> =
+            ["resourceVersion", "continue", "remainingItemCount"].iter().filter_map(field).collect();
+        format!("{{{}}}", fields.join(","))
     }
 }
 

@@ -91,7 +91,13 @@ pub(crate) fn present_list(
             let items: Vec<Value> = objects.iter().map(|object| metadata_object(format, object)).collect();
             json!({"apiVersion": format!("meta.k8s.io/{}", format.view_version), "kind": "PartialObjectMetadataList", "metadata": meta.to_value(false), "items": items})
         }
-        View::Table => table(resource, format, Include::parse(call)?, &meta.to_value(false), &objects, true),
+        View::Table => {
+            let mut objects = objects;
+            if let (Some(order), None) = (roost_tables::order(&resource.group, &resource.kind), resource.as_custom()) {
+                objects.sort_by(order);
+            }
+            table(resource, format, Include::parse(call)?, &meta.to_value(false), &objects, true)
+        }
     };
     Ok(respond::object(200, format, &view))
 }
@@ -128,6 +134,9 @@ const NOT_IN_METADATA: (&str, &str) = ("DaemonSet", "deprecated.daemonset.templa
 /// An object's metadata as an object of its own.
 pub(crate) fn metadata_object(format: &Format, object: &Value) -> Value {
     let mut metadata = object.get("metadata").cloned().unwrap_or_else(|| Value::Object(Map::new()));
+    if let Some(fields) = metadata.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
     if object["kind"] == NOT_IN_METADATA.0
         && object["apiVersion"] == "apps/v1"
         && let Some(fields) = metadata.as_object_mut()

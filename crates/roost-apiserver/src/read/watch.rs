@@ -28,6 +28,9 @@ use crate::respond::{self, Body};
 
 /// How long a watch lasts when the caller does not say: stock picks at random from half an hour up.
 const DEFAULT_TIMEOUT: Duration = Duration::from_mins(30);
+
+/// A second.
+const NANOSECONDS: i64 = 1_000_000_000;
 /// How often a quiet watch is told how far it is.
 const BOOKMARK_INTERVAL: Duration = Duration::from_mins(1);
 /// A bookmark is sent this long before the end, so that the next watch starts from there.
@@ -84,7 +87,8 @@ pub(crate) async fn watch(
                 watcher.write(&mut out, "ADDED", object);
             }
         }
-        if options.send_initial_events == Some(true) && options.allow_bookmarks {
+        // Who asks for what is there in the old way is told as well when they have it all.
+        if options.allow_bookmarks {
             watcher.bookmark(&mut out, page.revision, true);
         }
         if !out.is_empty() {
@@ -102,15 +106,20 @@ pub(crate) async fn watch(
         }
     };
     let now = Instant::now();
-    let timeout = options.timeout_seconds.filter(|seconds| *seconds > 0).map_or(DEFAULT_TIMEOUT, Duration::from_secs);
+    // Go's nanoseconds overflow; what became negative has passed before anything was sent.
+    let timeout = match options.timeout_seconds.unwrap_or(0).wrapping_mul(NANOSECONDS) {
+        0 => DEFAULT_TIMEOUT,
+        nanoseconds => u64::try_from(nanoseconds).map_or(Duration::ZERO, Duration::from_nanos),
+    };
+    if timeout.is_zero() {
+        pending.clear();
+    }
     let state = Streaming {
         watcher,
         cursor,
         pending,
         deadline: now + timeout,
-        bookmark: options
-            .allow_bookmarks
-            .then(|| now + BOOKMARK_INTERVAL.min(timeout.saturating_sub(BOOKMARK_BEFORE_END))),
+        bookmark: options.allow_bookmarks.then(|| next_bookmark(now, now + timeout)).flatten(),
         sent: start,
     };
     let frames = stream::unfold(state, |mut state| async move {
@@ -124,6 +133,12 @@ pub(crate) async fn watch(
     let mut response = respond::bytes(200, media_type, Bytes::new());
     *response.body_mut() = StreamBody::new(frames).boxed_unsync();
     Ok(response)
+}
+
+/// When the next bookmark is due: every now and then, and last shortly before the end.
+fn next_bookmark(now: Instant, deadline: Instant) -> Option<Instant> {
+    let last = deadline.checked_sub(BOOKMARK_BEFORE_END).filter(|last| *last > now)?;
+    Some(last.min(now + BOOKMARK_INTERVAL))
 }
 
 /// A watch that is being sent.
@@ -173,7 +188,7 @@ impl Streaming {
                 },
                 () = sleep_until(self.deadline) => return None,
                 () = sleep_until(self.bookmark.unwrap_or(self.deadline)), if self.bookmark.is_some() => {
-                    self.bookmark = Some(Instant::now() + BOOKMARK_INTERVAL);
+                    self.bookmark = next_bookmark(Instant::now(), self.deadline);
                     let mut out = BytesMut::new();
                     self.watcher.bookmark(&mut out, cursor.position().max(self.sent), false);
                     return Some(out.freeze());
@@ -347,5 +362,20 @@ impl Watcher {
         let text = respond::encode(object, &Format { pretty: false, ..self.format });
         out.put_slice(text.trim_ascii_end());
         out.put_slice(b"}\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_bookmark_comes_shortly_before_the_end() {
+        let now = Instant::now();
+        let after = |seconds| now + Duration::from_secs(seconds);
+        assert_eq!(next_bookmark(now, after(300)), Some(after(60)));
+        assert_eq!(next_bookmark(after(240), after(300)), Some(after(298)));
+        assert_eq!(next_bookmark(after(298), after(300)), None);
+        assert_eq!(next_bookmark(now, after(1)), None);
     }
 }
