@@ -29,7 +29,12 @@ pub fn object(data: &[u8]) {
     let document = json::read(data);
     let ty = document.as_ref().map_or_else(|_| type_of(&Value::Null), |document| type_of(&document.value));
     let Ok(decoded) = roost_kinds::json::read(data, ty) else { return };
-    let document = document.expect("an object is a document");
+    let document = match document {
+        Ok(document) => document,
+        // Where a kind has no field nobody looks how large a number is.
+        Err(error) if error.to_string().ends_with("into Go value of type float64") => return,
+        Err(error) => panic!("an object is a document: {error}"),
+    };
     if document.duplicates.is_empty() {
         let from_tree = roost_kinds::json::decode(document.value, ty).map(|decoded| decoded.value);
         assert_eq!(from_tree.as_ref(), Ok(&decoded.value), "bytes and trees are read alike");
