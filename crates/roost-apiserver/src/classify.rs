@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use http::HeaderValue;
 use roost_access::User;
+use roost_access::user::split_service_account;
 use roost_store::Revision;
 use serde::Deserialize;
 
@@ -13,8 +14,6 @@ use crate::stored::Stored;
 
 /// Stands for everything in a rule.
 const ALL: &str = "*";
-/// Before the names of service accounts.
-const ACCOUNT: &str = "system:serviceaccount:";
 
 /// The uids of the flow schema and the priority level that a request falls under.
 pub(crate) type Class = (HeaderValue, HeaderValue);
@@ -151,11 +150,9 @@ impl Subject {
             return group.name == ALL || user.groups.contains(&group.name);
         }
         let Some(account) = &self.service_account else { return false };
-        let of_namespace =
-            user.name.strip_prefix(ACCOUNT).and_then(|rest| rest.strip_prefix(account.namespace.as_str()));
-        of_namespace
-            .and_then(|rest| rest.strip_prefix(':'))
-            .is_some_and(|name| account.name == ALL || account.name == name)
+        split_service_account(&user.name).is_some_and(|(namespace, name)| {
+            account.namespace == namespace && (account.name == ALL || account.name == name)
+        })
     }
 }
 

@@ -60,6 +60,7 @@ pub struct Cluster {
     pub(crate) authorizer: Authorizer,
     pub(crate) policies: crate::admission::Policies,
     pub(crate) flow: crate::flow::FlowControl,
+    /// Which flow schema and priority level each answer names.
     pub(crate) flows: Derived<crate::classify::Flows>,
     /// In which way each user was last allowed to act as another, which is tried first the next time.
     pub(crate) impersonation: Mutex<HashMap<String, roost_access::impersonation::Mode>>,

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use http::Method;
+use roost_access::ResourceAttributes;
 use roost_object::Status;
 
 /// The path and method of a request, read as the stock server reads them.
@@ -46,6 +47,18 @@ impl RequestInfo {
     /// Whether the caller is to be connected with something else, for as long as both like.
     pub(crate) fn is_connection(&self) -> bool {
         self.verb == "proxy" || self.is_resource && CONNECTIONS.contains(&self.subresource.as_str())
+    }
+
+    /// The resource that is asked for, for those who decide whether it may be.
+    pub(crate) fn attributes(&self) -> ResourceAttributes<'_> {
+        ResourceAttributes {
+            group: &self.group,
+            version: &self.version,
+            resource: &self.resource,
+            subresource: &self.subresource,
+            namespace: &self.namespace,
+            name: &self.name,
+        }
     }
 
     /// Reads a request line. `query` decides between list and watch.

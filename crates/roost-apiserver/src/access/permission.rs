@@ -1,7 +1,7 @@
 //! Whether a request may go on, and as whom.
 
 use http::HeaderMap;
-use roost_access::{Attributes, ResourceAttributes, User, impersonation};
+use roost_access::{Attributes, User, impersonation};
 use roost_object::Status;
 use roost_object::selector::{FieldSelector, Selector};
 
@@ -56,13 +56,5 @@ fn attributes<'a>(user: &'a User, info: &'a RequestInfo) -> Attributes<'a> {
     if !info.is_resource {
         return Attributes::path(user, &info.verb, &info.path);
     }
-    let resource = ResourceAttributes {
-        group: &info.group,
-        version: &info.version,
-        resource: &info.resource,
-        subresource: &info.subresource,
-        namespace: &info.namespace,
-        name: &info.name,
-    };
-    Attributes { path: &info.path, ..Attributes::resource(user, &info.verb, resource) }
+    Attributes { path: &info.path, ..Attributes::resource(user, &info.verb, info.attributes()) }
 }

@@ -9,7 +9,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, Response};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
-use roost_access::{Attributes, ResourceAttributes};
+use roost_access::Attributes;
 use roost_object::field::{Error, Errors, Path};
 use roost_object::{GroupKind, GroupResource, Status, Value};
 
@@ -176,15 +176,8 @@ fn may_create(call: &Call) -> Result<(), Status> {
     if info.verb == "create" {
         return Ok(());
     }
-    let resource = ResourceAttributes {
-        group: &info.group,
-        version: &info.version,
-        resource: &info.resource,
-        subresource: &info.subresource,
-        namespace: &info.namespace,
-        name: &info.name,
-    };
-    let decision = call.cluster.authorizer.decide(&call.cluster, &Attributes::resource(&call.user, "create", resource));
+    let decision =
+        call.cluster.authorizer.decide(&call.cluster, &Attributes::resource(&call.user, "create", info.attributes()));
     if decision.is_allowed() {
         return Ok(());
     }
