@@ -41,7 +41,7 @@ static TURNS: LazyLock<Turns> = LazyLock::new(|| {
         start: Instant::now(),
         parties: Mutex::default(),
         threads: Arc::new(Semaphore::new((threads - 1).max(1))),
-        modest_until: AtomicU64::new(0),
+        modest: Mutex::default(),
     }
 });
 
@@ -50,13 +50,39 @@ struct Turns {
     parties: Mutex<HashMap<u64, Weak<Party>>>,
     /// The threads that parties that take much share.
     threads: Arc<Semaphore>,
-    /// Until when somebody is expected who takes little, in nanoseconds since the start.
-    modest_until: AtomicU64,
+    modest: Mutex<Modest>,
 }
 
 impl Turns {
     fn now(&self) -> u64 {
         nanoseconds(self.start.elapsed())
+    }
+}
+
+/// Who was seen last that takes little. Nobody has to share with himself: a party that has begun to take much was seen
+/// here a moment ago.
+#[derive(Debug, Default)]
+struct Modest {
+    /// Which party, by its address.
+    last: usize,
+    /// Until when it is expected again, in nanoseconds since the start.
+    last_until: u64,
+    /// Until when anybody else is.
+    other_until: u64,
+}
+
+impl Modest {
+    fn seen(&mut self, party: usize, until: u64) {
+        if self.last != party {
+            self.other_until = self.last_until;
+            self.last = party;
+        }
+        self.last_until = until;
+    }
+
+    /// Whether somebody other than this party is expected.
+    fn is_expected_beside(&self, party: usize, now: u64) -> bool {
+        now <= if self.last == party { self.other_until } else { self.last_until }
     }
 }
 
@@ -96,11 +122,13 @@ impl Party {
     fn takes_much(&self, now: u64) -> bool {
         let window = nanoseconds(WINDOW);
         let begun = self.window.load(Ordering::Relaxed);
-        if now >= begun + window {
+        let is_over = now >= begun + window;
+        // One of the threads that see a window's end begins the next; two would forget what was taken.
+        if is_over && self.window.compare_exchange(begun, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             let is_next = now < begun + 2 * window;
-            let before = self.taken.swap(0, Ordering::Relaxed);
-            self.taken_before.store(if is_next { before } else { 0 }, Ordering::Relaxed);
-            self.window.store(now, Ordering::Relaxed);
+            let taken = self.taken.load(Ordering::Relaxed);
+            self.taken_before.store(if is_next { taken } else { 0 }, Ordering::Relaxed);
+            self.taken.fetch_sub(taken, Ordering::Relaxed);
         }
         self.taken.load(Ordering::Relaxed).max(self.taken_before.load(Ordering::Relaxed)) > nanoseconds(MUCH)
     }
@@ -150,11 +178,11 @@ impl<Work> Measured<Work> {
     }
 
     fn has_to_share(&self) -> bool {
-        let now = TURNS.now();
+        let (now, party) = (TURNS.now(), Arc::as_ptr(&self.party).addr());
         if self.party.takes_much(now) {
-            return TURNS.modest_until.load(Ordering::Relaxed) >= now;
+            return TURNS.modest.lock().is_expected_beside(party, now);
         }
-        TURNS.modest_until.store(now + nanoseconds(PRESENCE), Ordering::Relaxed);
+        TURNS.modest.lock().seen(party, now + nanoseconds(PRESENCE));
         false
     }
 }
@@ -227,6 +255,34 @@ mod tests {
         assert!(party.takes_much(window + 1));
         assert!(party.takes_much(2 * window + 1));
         assert!(!party.takes_much(4 * window));
+    }
+
+    #[test]
+    fn nobody_shares_with_himself() {
+        let mut modest = Modest::default();
+        modest.seen(1, 100);
+        assert!(!modest.is_expected_beside(1, 50));
+        assert!(modest.is_expected_beside(2, 50));
+        modest.seen(2, 120);
+        modest.seen(2, 130);
+        assert!(modest.is_expected_beside(2, 100), "the first is still expected");
+        assert!(!modest.is_expected_beside(2, 101));
+        assert!(modest.is_expected_beside(1, 130));
+        assert!(!modest.is_expected_beside(1, 131));
+    }
+
+    #[test]
+    fn threads_that_see_the_end_of_a_window_agree() {
+        let party = Party::default();
+        let window = nanoseconds(WINDOW);
+        for round in 1..200 {
+            party.take(MUCH * 2);
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| assert!(party.takes_much(round * window)));
+                }
+            });
+        }
     }
 
     #[test]
