@@ -5,9 +5,8 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use roost_kernel::Pauses;
@@ -16,6 +15,7 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 use crate::call::Call;
+use crate::threads;
 use crate::write::key;
 
 /// A request is heavy when it brings, or changes, more than this: it takes about as long as a write to the disk.
@@ -24,11 +24,6 @@ const HEAVY_BYTES: usize = 64 * 1024;
 const HEAVY_OBJECTS: u64 = 1000;
 /// How nice the threads are to others: a tenth of a processor is left to them when one other wants it all.
 const NICENESS: i32 = 10;
-/// The time for which they ask at once. The kernel gives others at most 2.8 ms, and whoever asks for less comes first; but
-/// while they are alone on a processor, its own workers may have to wait for the end.
-const SLICE: Duration = Duration::from_millis(3);
-/// As deep as the stack of other threads that work on requests.
-const STACK_BYTES: usize = 16 * 1024 * 1024;
 
 /// Whether a request takes long to work out, as far as that can be told beforehand.
 pub(crate) fn is_heavy(call: &Call, body: &Bytes) -> bool {
@@ -58,30 +53,7 @@ pub(crate) async fn run<T: Send + 'static>(
 }
 
 /// Half of the processors, at least one; started when it is needed first.
-static RUNTIME: LazyLock<Option<Arc<Runtime>>> = LazyLock::new(|| {
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let built = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads((processors / 2).max(1))
-        .thread_name("heavy")
-        .thread_stack_size(STACK_BYTES)
-        .on_thread_start(step_back)
-        .enable_all()
-        .build();
-    match built {
-        Ok(runtime) => Some(Arc::new(runtime)),
-        Err(error) => {
-            tracing::warn!(%error, "heavy requests have no threads of their own");
-            None
-        }
-    }
-});
-
-/// Lets the kernel prefer others to the calling thread.
-fn step_back() {
-    if let Err(error) = roost_kernel::prefer_others(NICENESS, SLICE) {
-        tracing::warn!(%error, "a thread for heavy requests cannot step back");
-    }
-}
+static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| threads::that_stand_back("heavy", 2, NICENESS));
 
 thread_local! {
     /// The pauses of a thread for heavy requests.
@@ -121,6 +93,8 @@ impl<T> Drop for Task<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use http::{Method, Request, StatusCode};
     use http_body_util::Full;
     use roost_access::User;

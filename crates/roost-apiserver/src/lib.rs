@@ -50,6 +50,7 @@ mod server;
 mod service;
 mod stored;
 mod subresource;
+mod threads;
 mod tokens;
 mod tunnel;
 mod turns;

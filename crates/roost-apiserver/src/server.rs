@@ -1,6 +1,7 @@
 //! A listener for one tenant or, by server name, for many: TLS, HTTP/1.1 and HTTP/2, with limits against those who
 //! stall.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +17,7 @@ use rustls::server::{Acceptor, ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::LazyConfigAcceptor;
 use tower::ServiceExt as _;
 
@@ -24,7 +25,7 @@ use crate::access::PeerCertificates;
 use crate::cluster::Cluster;
 use crate::pace::Paced;
 use crate::service::ApiService;
-use crate::turns::{Executor, Measured, Party};
+use crate::turns::{Party, Turns};
 
 /// A client that has not finished its handshake by then is gone or hostile.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -125,11 +126,7 @@ pub async fn serve(hosts: impl Hosts, listener: TcpListener, mut stop: watch::Re
                 continue;
             }
         };
-        let connection = connect(Arc::clone(&hosts), stream, stop.clone());
-        tokio::spawn(async move {
-            connection.await;
-            drop(place);
-        });
+        tokio::spawn(connect(Arc::clone(&hosts), stream, stop.clone(), place));
     }
     drop(listener);
     // Every connection has a place, and gives it back when it ends.
@@ -139,8 +136,13 @@ pub async fn serve(hosts: impl Hosts, listener: TcpListener, mut stop: watch::Re
     }
 }
 
-/// One connection, from handshake to end.
-async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, mut stop: watch::Receiver<bool>) {
+/// One connection: its handshake, and then its requests in the turns of whoever is at the other end.
+async fn connect(
+    hosts: Arc<impl Hosts>,
+    stream: TcpStream,
+    mut stop: watch::Receiver<bool>,
+    place: OwnedSemaphorePermit,
+) {
     let _ = stream.set_nodelay(true);
     let address = stream.peer_addr().ok().map(|address| address.ip());
     let handshake = async {
@@ -151,14 +153,14 @@ async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, mut stop: watch::Rec
     };
     let Ok(Some((stream, cluster))) = tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await else { return };
     let certificates = stream.get_ref().1.peer_certificates().map(<[_]>::to_vec).unwrap_or_default();
-    let party = Party::of(&cluster.tenant, certificates.first(), address);
+    let turns = Turns::of(Party::of(&cluster.tenant, certificates.first(), address));
     let peer = PeerCertificates::new(certificates);
     let service =
         ApiService::new(Arc::clone(&cluster)).map_request(move |mut request: http::Request<hyper::body::Incoming>| {
             request.extensions_mut().insert(peer.clone());
             request
         });
-    let mut builder = auto::Builder::new(Executor(Arc::clone(&party)));
+    let mut builder = auto::Builder::new(turns.clone());
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
     builder
         .http2()
@@ -167,14 +169,17 @@ async fn connect(hosts: Arc<impl Hosts>, stream: TcpStream, mut stop: watch::Rec
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
         .keep_alive_interval(Duration::from_secs(30));
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), TowerToHyperService::new(service));
-    let mut connection = Measured::new(connection, party);
-    tokio::select! {
-        _ = &mut connection => return,
-        _ = stop.wait_for(|stopping| *stopping) => {}
-        // A tenant that sleeps or is gone is not served through connections that remember it.
-        () = cluster.closing() => {}
-    }
-    connection.get_mut().graceful_shutdown();
-    let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection).await;
+    turns.spawn(async move {
+        let _place = place;
+        let service = TowerToHyperService::new(service);
+        let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), service));
+        tokio::select! {
+            _ = &mut connection => return,
+            _ = stop.wait_for(|stopping| *stopping) => {}
+            // A tenant that sleeps or is gone is not served through connections that remember it.
+            () = cluster.closing() => {}
+        }
+        connection.as_mut().graceful_shutdown();
+        let _ = tokio::time::timeout(DRAIN_TIMEOUT, connection).await;
+    });
 }

@@ -1,8 +1,9 @@
-//! Fair use of the processor: whoever takes much of it leaves a thread to those who take little.
+//! Fair use of the processor: whoever takes much of it stands back for those who take little.
 //!
 //! A party is whoever is at the other end: a tenant's client certificate, or an address where no certificate is shown. All
-//! its connections are measured together, from decrypting to answering, by the time that their polls take. Parties that
-//! have lately taken much share all threads but one for as long as somebody else is there who has not.
+//! its connections are measured together, from decrypting to answering, by the time that their polls take. Work for a party
+//! that has lately taken much goes on at the back, on threads to which the kernel prefers all others, for as long as somebody
+//! else is there who has not.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -17,50 +18,47 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use rustls_pki_types::CertificateDer;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio_util::sync::PollSemaphore;
+use tokio::runtime::{Handle, Runtime};
+
+use crate::threads;
 
 /// What a party takes is judged over this time.
 const WINDOW: Duration = Duration::from_millis(100);
 /// A party that took more than this of one processor in a window takes much.
-const MUCH: Duration = Duration::from_millis(25);
-/// How long somebody who takes little is expected to come back.
+const MUCH: Duration = Duration::from_millis(10);
+/// How long somebody who takes little is expected to come back, and somebody who took much to do so again.
 const PRESENCE: Duration = Duration::from_secs(1);
-/// How long a thread that parties share is awake at a time. Where the kernel takes turns between groups of threads, only
-/// other threads of this process come in while one is: neither the kernel's own workers do, nor other programs.
+/// How nice the threads at the back are: a quarter of a processor is theirs when one other wants it all.
+const NICENESS: i32 = 5;
+/// How long a thread at the back is awake at a time. Where the kernel takes turns between groups of threads, only other
+/// threads of this process come in while one is: neither the kernel's own workers do, nor other programs.
 const AWAKE: Duration = Duration::from_micros(500);
 /// How long it sleeps then; the kernel makes a little more of it.
 const SLEEP: Duration = Duration::from_micros(10);
 /// Parties that are remembered; beyond it, those without a connection are forgotten.
 const MAX_IDLE_PARTIES: usize = 1024;
 
-/// The parties and threads of this process.
-static TURNS: LazyLock<Turns> = LazyLock::new(|| {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    Turns {
-        start: Instant::now(),
-        parties: Mutex::default(),
-        threads: Arc::new(Semaphore::new((threads - 1).max(1))),
-        modest: Mutex::default(),
-    }
-});
+/// The parties of this process.
+static PARTIES: LazyLock<Parties> =
+    LazyLock::new(|| Parties { start: Instant::now(), known: Mutex::default(), modest: Mutex::default() });
 
-struct Turns {
+/// The threads at the back, as many as there are processors; started when they are needed first.
+static BACK: LazyLock<Option<Runtime>> = LazyLock::new(|| threads::that_stand_back("back", 1, NICENESS));
+
+struct Parties {
     start: Instant,
-    parties: Mutex<HashMap<u64, Weak<Party>>>,
-    /// The threads that parties that take much share.
-    threads: Arc<Semaphore>,
+    known: Mutex<HashMap<u64, Weak<Party>>>,
     modest: Mutex<Modest>,
 }
 
-impl Turns {
+impl Parties {
     fn now(&self) -> u64 {
         nanoseconds(self.start.elapsed())
     }
 }
 
-/// Who was seen last that takes little. Nobody has to share with himself: a party that has begun to take much was seen
-/// here a moment ago.
+/// Who was seen last that takes little. Nobody stands back for himself: a party that has begun to take much was seen here a
+/// moment ago.
 #[derive(Debug, Default)]
 struct Modest {
     /// Which party, by its address.
@@ -86,15 +84,15 @@ impl Modest {
     }
 }
 
-/// Somebody at the other end of connections.
+/// Somebody at the other end of connections. Times are nanoseconds since the start.
 #[derive(Debug, Default)]
 pub(crate) struct Party {
-    /// When the window began that is being counted, in nanoseconds since the start.
+    /// When the window began that is being counted.
     window: AtomicU64,
     /// What was taken in it so far, in nanoseconds.
     taken: AtomicU64,
-    /// What was taken in the window before.
-    taken_before: AtomicU64,
+    /// Until when it is one that takes much.
+    much_until: AtomicU64,
 }
 
 impl Party {
@@ -106,7 +104,7 @@ impl Party {
             Some(certificate) => certificate.hash(&mut hasher),
             None => address.hash(&mut hasher),
         }
-        let mut parties = TURNS.parties.lock();
+        let mut parties = PARTIES.known.lock();
         if parties.len() >= MAX_IDLE_PARTIES {
             parties.retain(|_, party| party.strong_count() > 0);
         }
@@ -118,113 +116,115 @@ impl Party {
         })
     }
 
-    /// Whether it took much lately. Counts of threads that look at the same time may miss each other by one poll.
+    /// Counts what a poll took that ends now. Threads that begin a window at the same time may lose what the others count.
+    fn take(&self, time: Duration, now: u64) {
+        if now >= self.window.load(Ordering::Relaxed) + nanoseconds(WINDOW) {
+            self.window.store(now, Ordering::Relaxed);
+            self.taken.store(0, Ordering::Relaxed);
+        }
+        let time = nanoseconds(time);
+        if self.taken.fetch_add(time, Ordering::Relaxed) + time > nanoseconds(MUCH) {
+            self.much_until.store(now + nanoseconds(PRESENCE), Ordering::Relaxed);
+        }
+    }
+
+    /// Whether it took much lately.
     fn takes_much(&self, now: u64) -> bool {
-        let window = nanoseconds(WINDOW);
-        let begun = self.window.load(Ordering::Relaxed);
-        let is_over = now >= begun + window;
-        // One of the threads that see a window's end begins the next; two would forget what was taken.
-        if is_over && self.window.compare_exchange(begun, now, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            let is_next = now < begun + 2 * window;
-            let taken = self.taken.load(Ordering::Relaxed);
-            self.taken_before.store(if is_next { taken } else { 0 }, Ordering::Relaxed);
-            self.taken.fetch_sub(taken, Ordering::Relaxed);
+        now < self.much_until.load(Ordering::Relaxed)
+    }
+
+    /// Whether others go first.
+    fn stands_back(self: &Arc<Self>, now: u64) -> bool {
+        let address = Arc::as_ptr(self).addr();
+        let mut modest = PARTIES.modest.lock();
+        if self.takes_much(now) {
+            return modest.is_expected_beside(address, now);
         }
-        self.taken.load(Ordering::Relaxed).max(self.taken_before.load(Ordering::Relaxed)) > nanoseconds(MUCH)
-    }
-
-    fn take(&self, time: Duration) {
-        self.taken.fetch_add(nanoseconds(time), Ordering::Relaxed);
-    }
-}
-
-/// Work for a party, which waits for its turn when the party takes much.
-pub(crate) struct Measured<Work> {
-    work: Pin<Box<Work>>,
-    party: Arc<Party>,
-    threads: Arc<Semaphore>,
-    /// A place in the line for a thread; none while the work is not in it.
-    waiting: Option<PollSemaphore>,
-}
-
-impl<Work> Measured<Work> {
-    pub(crate) fn new(work: Work, party: Arc<Party>) -> Self {
-        Self::on(Arc::clone(&TURNS.threads), work, party)
-    }
-
-    fn on(threads: Arc<Semaphore>, work: Work, party: Arc<Party>) -> Self {
-        Self { work: Box::pin(work), party, threads, waiting: None }
-    }
-
-    /// The work itself.
-    pub(crate) fn get_mut(&mut self) -> Pin<&mut Work> {
-        self.work.as_mut()
-    }
-
-    /// A thread, when one has to be shared; pending while others have it.
-    fn thread(&mut self, context: &mut Context<'_>) -> Poll<Option<OwnedSemaphorePermit>> {
-        if !self.has_to_share() {
-            // Whoever leaves the line must not keep what it was given there: a quiet connection would hold it for ever.
-            self.waiting = None;
-            return Poll::Ready(None);
-        }
-        let threads = &self.threads;
-        let line = self.waiting.get_or_insert_with(|| PollSemaphore::new(Arc::clone(threads)));
-        let thread = line.poll_acquire(context);
-        if thread.is_ready() {
-            self.waiting = None;
-        }
-        thread
-    }
-
-    fn has_to_share(&self) -> bool {
-        let (now, party) = (TURNS.now(), Arc::as_ptr(&self.party).addr());
-        if self.party.takes_much(now) {
-            return TURNS.modest.lock().is_expected_beside(party, now);
-        }
-        TURNS.modest.lock().seen(party, now + nanoseconds(PRESENCE));
+        modest.seen(address, now + nanoseconds(PRESENCE));
         false
     }
 }
 
-impl<Work: Future> Future for Measured<Work> {
-    type Output = Work::Output;
+/// Spawns work for a party.
+#[derive(Clone)]
+pub(crate) struct Turns {
+    party: Arc<Party>,
+    /// The threads for everybody who need not stand back.
+    front: Handle,
+}
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Work::Output> {
-        let Poll::Ready(thread) = self.thread(context) else { return Poll::Pending };
-        let begin = Instant::now();
-        let outcome = self.work.as_mut().poll(context);
-        self.party.take(begin.elapsed());
-        if thread.is_some() {
-            give_way();
-        }
-        outcome
+impl Turns {
+    /// For a party that comes in on the threads of the caller.
+    pub(crate) fn of(party: Arc<Party>) -> Self {
+        Self { party, front: Handle::current() }
+    }
+
+    pub(crate) fn spawn(&self, work: impl Future<Output: Send> + Send + 'static) {
+        let stands_back = self.party.stands_back(PARTIES.now());
+        self.spawn_boxed(Box::pin(work), stands_back);
+    }
+
+    fn spawn_boxed<Work>(&self, work: Pin<Box<Work>>, stands_back: bool)
+    where
+        Work: Future<Output: Send> + Send + 'static,
+    {
+        let threads = match &*BACK {
+            Some(back) if stands_back => back.handle(),
+            _ => &self.front,
+        };
+        threads.spawn(Turn { work: Some(work), turns: self.clone(), stands_back });
     }
 }
 
-/// Lets others have this processor; they would otherwise wait for the rest of the turn that the kernel gave.
-fn give_way() {
+impl<Work> hyper::rt::Executor<Work> for Turns
+where
+    Work: Future<Output: Send> + Send + 'static,
+{
+    fn execute(&self, work: Work) {
+        self.spawn(work);
+    }
+}
+
+/// Work at the front or at the back.
+struct Turn<Work> {
+    /// None when it has moved to the other threads.
+    work: Option<Pin<Box<Work>>>,
+    turns: Turns,
+    stands_back: bool,
+}
+
+impl<Work> Future for Turn<Work>
+where
+    Work: Future<Output: Send> + Send + 'static,
+{
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let begin = PARTIES.now();
+        let stands_back = self.turns.party.stands_back(begin);
+        if stands_back != self.stands_back
+            && let Some(work) = self.work.take()
+        {
+            self.turns.spawn_boxed(work, stands_back);
+        }
+        let Some(work) = &mut self.work else { return Poll::Ready(()) };
+        let outcome = work.as_mut().poll(context);
+        let end = PARTIES.now();
+        self.turns.party.take(Duration::from_nanos(end - begin), end);
+        if stands_back {
+            sleep_now_and_then();
+        }
+        outcome.map(drop)
+    }
+}
+
+fn sleep_now_and_then() {
     thread_local! {
         static SLEPT: Cell<Instant> = Cell::new(Instant::now());
     }
-    if SLEPT.get().elapsed() < AWAKE {
-        return std::thread::yield_now();
-    }
-    std::thread::sleep(SLEEP);
-    SLEPT.set(Instant::now());
-}
-
-/// Spawns what a connection starts beside itself, for its party.
-#[derive(Clone)]
-pub(crate) struct Executor(pub(crate) Arc<Party>);
-
-impl<Work> hyper::rt::Executor<Work> for Executor
-where
-    Work: Future + Send + 'static,
-    Work::Output: Send,
-{
-    fn execute(&self, work: Work) {
-        tokio::spawn(Measured::new(work, Arc::clone(&self.0)));
+    if SLEPT.get().elapsed() >= AWAKE {
+        std::thread::sleep(SLEEP);
+        SLEPT.set(Instant::now());
     }
 }
 
@@ -234,6 +234,8 @@ fn nanoseconds(duration: Duration) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::mpsc;
+
     use super::*;
 
     #[test]
@@ -247,18 +249,20 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_is_forgotten_after_two_windows() {
+    fn what_was_taken_is_forgotten() {
         let party = Party::default();
-        let window = nanoseconds(WINDOW);
-        assert!(!party.takes_much(window));
-        party.take(MUCH * 2);
-        assert!(party.takes_much(window + 1));
-        assert!(party.takes_much(2 * window + 1));
-        assert!(!party.takes_much(4 * window));
+        let (window, presence) = (nanoseconds(WINDOW), nanoseconds(PRESENCE));
+        party.take(MUCH, window);
+        party.take(MUCH, 2 * window);
+        assert!(!party.takes_much(2 * window), "little in each of two windows");
+        party.take(MUCH, 2 * window + 1);
+        assert!(party.takes_much(2 * window + 2));
+        assert!(party.takes_much(2 * window + presence));
+        assert!(!party.takes_much(2 * window + presence + 1));
     }
 
     #[test]
-    fn nobody_shares_with_himself() {
+    fn nobody_stands_back_for_himself() {
         let mut modest = Modest::default();
         modest.seen(1, 100);
         assert!(!modest.is_expected_beside(1, 50));
@@ -271,56 +275,41 @@ mod tests {
         assert!(!modest.is_expected_beside(1, 131));
     }
 
-    #[test]
-    fn threads_that_see_the_end_of_a_window_agree() {
-        let party = Party::default();
-        let window = nanoseconds(WINDOW);
-        for round in 1..200 {
-            party.take(MUCH * 2);
-            std::thread::scope(|scope| {
-                for _ in 0..4 {
-                    scope.spawn(|| assert!(party.takes_much(round * window)));
-                }
-            });
+    /// Takes a quarter of [`MUCH`] with each poll and says on which thread that was.
+    async fn work(threads: mpsc::UnboundedSender<Option<String>>) {
+        loop {
+            let begin = Instant::now();
+            while begin.elapsed() < MUCH / 4 {}
+            if threads.send(std::thread::current().name().map(str::to_owned)).is_err() {
+                return;
+            }
+            tokio::task::yield_now().await;
         }
     }
 
-    #[test]
-    fn whoever_leaves_the_line_gives_back_its_thread() {
-        let threads = Arc::new(Semaphore::new(1));
-        let mut context = Context::from_waker(std::task::Waker::noop());
-        let mut modest = Measured::new(std::future::pending::<()>(), Arc::new(Party::default()));
-        assert!(Pin::new(&mut modest).poll(&mut context).is_pending());
-
-        let party = Arc::new(Party::default());
-        let mut greedy = Measured::on(Arc::clone(&threads), std::future::pending::<()>(), Arc::clone(&party));
-        assert!(!party.takes_much(TURNS.now()));
-        party.take(MUCH * 2);
-        let other = Arc::clone(&threads).try_acquire_owned().unwrap();
-        assert!(Pin::new(&mut greedy).poll(&mut context).is_pending());
-        drop(other);
-        assert_eq!(threads.available_permits(), 0, "it is the next in the line");
-        party.taken.store(0, Ordering::Relaxed);
-        party.taken_before.store(0, Ordering::Relaxed);
-        assert!(Pin::new(&mut greedy).poll(&mut context).is_pending());
-        assert_eq!(threads.available_permits(), 1);
-    }
-
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-    async fn whoever_takes_much_still_comes_to_an_end() {
-        let greedy = Party::of("greedy", None, None);
-        let modest = Party::of("modest", None, None);
-        let spin = || async {
-            for _ in 0..20 {
-                let begin = Instant::now();
-                while begin.elapsed() < Duration::from_millis(2) {}
-                tokio::task::yield_now().await;
+    async fn whoever_takes_much_moves_to_the_back_and_returns() {
+        let is_at_the_back = |thread: &Option<String>| thread.as_deref() == Some("back");
+        let greedy = Turns::of(Party::of("greedy", None, None));
+        let modest = Turns::of(Party::of("modest", None, None));
+        let (sender, mut threads) = mpsc::unbounded_channel();
+        greedy.spawn(work(sender));
+        assert!(!is_at_the_back(&threads.recv().await.unwrap()));
+
+        // Others in this process may be modest too; this one certainly is.
+        let presence = tokio::spawn(async move {
+            loop {
+                modest.spawn(async {});
+                tokio::time::sleep(PRESENCE / 4).await;
             }
-        };
-        let mut tasks: Vec<_> = (0..4).map(|_| tokio::spawn(Measured::new(spin(), Arc::clone(&greedy)))).collect();
-        tasks.push(tokio::spawn(Measured::new(tokio::time::sleep(Duration::from_millis(20)), modest)));
-        for task in tasks {
-            tokio::time::timeout(Duration::from_secs(30), task).await.unwrap().unwrap();
+        });
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while !is_at_the_back(&threads.recv().await.unwrap()) {
+            assert!(Instant::now() < deadline);
+        }
+        presence.abort();
+        while is_at_the_back(&threads.recv().await.unwrap()) {
+            assert!(Instant::now() < deadline);
         }
     }
 }

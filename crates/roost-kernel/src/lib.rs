@@ -6,4 +6,4 @@ mod turns;
 
 pub use memory::give_back_program;
 pub use pauses::Pauses;
-pub use turns::{come_soon, prefer_others};
+pub use turns::{come_soon, prefer_others, prefer_others_to};

@@ -1,23 +1,42 @@
 //! Which thread the kernel lets run.
 
-use std::io;
 use std::time::Duration;
+use std::{fs, io};
+
+use rustix::process::Pid;
 
 /// Lets the kernel prefer other threads to the calling one. Its share of a processor that others want is that of
 /// `niceness`. Whoever wakes up and asks for shorter slices than `slice`, as others do by default, need not wait for the end
 /// of one (kernels from 6.12; older ones ignore it).
 pub fn prefer_others(niceness: i32, slice: Duration) -> io::Result<()> {
-    set(niceness, slice)
+    set(None, niceness, slice)
+}
+
+/// The same for all threads of this process that have a name, which it may not have started itself. Says how many there are.
+pub fn prefer_others_to(name: &str, niceness: i32, slice: Duration) -> io::Result<usize> {
+    let mut count = 0;
+    for thread in fs::read_dir("/proc/self/task")? {
+        let thread = thread?;
+        // A thread may have ended since.
+        let found = fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
+        let number = thread.file_name().to_str().and_then(|number| number.parse().ok()).and_then(Pid::from_raw);
+        if found.trim_end() == name && number.is_some() {
+            set(number, niceness, slice)?;
+            count += 1;
+        }
+    }
+    Ok(count)
 }
 
 /// Lets the calling thread come soon after it wakes up, for `slice` at a time: others have it more often interrupted, and its
 /// share stays the same (kernels from 6.12; older ones ignore it).
 pub fn come_soon(slice: Duration) -> io::Result<()> {
-    set(rustix::process::getpriority_process(None)?, slice)
+    set(None, rustix::process::getpriority_process(None)?, slice)
 }
 
+/// For a thread, or for the calling one.
 #[allow(unsafe_code)]
-fn set(niceness: i32, slice: Duration) -> io::Result<()> {
+fn set(thread: Option<Pid>, niceness: i32, slice: Duration) -> io::Result<()> {
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
         sched_policy: 0,
@@ -29,7 +48,7 @@ fn set(niceness: i32, slice: Duration) -> io::Result<()> {
         sched_period: 0,
     };
     // SAFETY: the kernel only reads the structure, as many bytes of it as its field `size` says, before the call returns.
-    let outcome = unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
+    let outcome = unsafe { libc::syscall(libc::SYS_sched_setattr, Pid::as_raw(thread), &raw const attributes, 0) };
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
@@ -53,5 +72,24 @@ mod tests {
         .join()
         .unwrap();
         assert_eq!(niceness(), of_others);
+    }
+
+    #[test]
+    fn threads_are_found_by_name() {
+        let of_others = niceness();
+        let (told, tell) = std::sync::mpsc::channel();
+        let named = std::thread::Builder::new().name("steps-back".into()).spawn(move || {
+            tell.recv().unwrap();
+            niceness()
+        });
+        let count = || prefer_others_to("steps-back", of_others + 3, Duration::from_millis(3)).unwrap();
+        // A thread takes its name when it runs first.
+        while count() == 0 {
+            std::thread::yield_now();
+        }
+        told.send(()).unwrap();
+        assert_eq!(named.unwrap().join().unwrap(), of_others + 3);
+        assert_eq!(niceness(), of_others);
+        assert_eq!(prefer_others_to("nobody", 19, Duration::ZERO).unwrap(), 0);
     }
 }

@@ -1,7 +1,8 @@
 //! What a process gives back while nobody wants anything of it.
 //!
 //! A start touches most of the program: keys, definitions, every controller's first look. None of that is needed by a
-//! plane that waits, and half of its memory would be code that it ran once. The allocator gives back by itself.
+//! plane that waits, and half of its memory would be code that it ran once. The allocator gives back by itself, and has to let
+//! others go first: it takes a millisecond at a time where large requests come and go.
 
 use std::time::Duration;
 
@@ -16,6 +17,10 @@ const QUIET: Duration = Duration::from_millis(5);
 /// Pages of files that are not worth the trouble. A plane that waits needs a quarter of it.
 const FEW_BYTES: usize = 8 << 20;
 
+/// The threads of the allocator, how nice they are to others, and the time for which they ask at once, as threads for heavy
+/// requests do.
+const ALLOCATOR: (&str, i32, Duration) = ("jemalloc_bg_thd", 10, Duration::from_millis(3));
+
 /// Gives the program's pages back whenever work has come to a rest. Does not end.
 pub(super) async fn give_back() {
     let mut timer = interval(PERIOD);
@@ -23,6 +28,11 @@ pub(super) async fn give_back() {
     let mut before = processor_time();
     loop {
         timer.tick().await;
+        // It starts more of them as it needs them.
+        let (name, niceness, slice) = ALLOCATOR;
+        if let Err(error) = roost_kernel::prefer_others_to(name, niceness, slice) {
+            tracing::debug!(%error, "the allocator's threads cannot stand back");
+        }
         let now = processor_time();
         let is_quiet = now.saturating_sub(std::mem::replace(&mut before, now)) < QUIET;
         if is_quiet && resident_files().is_some_and(|bytes| bytes > FEW_BYTES) {

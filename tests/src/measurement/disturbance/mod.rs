@@ -3,6 +3,7 @@
 //! Whoever disturbs runs in a process of its own, which gets the processor only where nobody else wants it: on real networks
 //! it has a machine of its own, and only what the server does for it may count.
 
+mod aside;
 mod busy;
 mod hostile;
 
@@ -16,6 +17,8 @@ use std::time::{Duration, Instant};
 use http::Method;
 use serde_json::json;
 use tokio::task::JoinSet;
+
+use aside::Aside;
 
 use super::planes::{PlanesError, client_of};
 use super::{Latency, NAMESPACE, collection, object};
@@ -95,7 +98,7 @@ pub async fn beside_a_busy_cluster(
 
 /// Disturbs a server until the input of this process ends; then says how many requests were answered.
 pub async fn disturb(kubeconfig: &Path, disturbance: Disturbance) -> Result<(), PlaneError> {
-    step_aside();
+    let _aside = Aside::step();
     let plane = Plane::running("disturbed", kubeconfig);
     let mut disturber = Disturber::default();
     match disturbance {
@@ -112,14 +115,6 @@ pub async fn disturb(kubeconfig: &Path, disturbance: Disturbance) -> Result<(), 
     let _ = end.await;
     println!("{}", disturber.end().await);
     Ok(())
-}
-
-/// Leaves the group of processes that share the kernel's turns with the server: as long as one of them wants a processor,
-/// whoever is not of the group, like the kernel's own workers, waits for all of them.
-fn step_aside() {
-    // Without such groups there is nothing to leave, and whoever leads a session has left already.
-    let _ = rustix::process::setsid();
-    let _ = std::fs::write("/proc/self/autogroup", "19");
 }
 
 /// Clients that do not stop by themselves.
