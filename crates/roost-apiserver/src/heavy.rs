@@ -22,8 +22,6 @@ use crate::write::key;
 const HEAVY_BYTES: usize = 64 * 1024;
 /// A list is heavy when its collection holds more objects than this.
 const HEAVY_OBJECTS: u64 = 1000;
-/// How nice the threads are to others: a tenth of a processor is left to them when one other wants it all.
-const NICENESS: i32 = 10;
 
 /// Whether a request takes long to work out, as far as that can be told beforehand.
 pub(crate) fn is_heavy(call: &Call, body: &Bytes) -> bool {
@@ -53,7 +51,7 @@ pub(crate) async fn run<T: Send + 'static>(
 }
 
 /// Half of the processors, at least one; started when it is needed first.
-static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| threads::that_stand_back("heavy", 2, NICENESS));
+static RUNTIME: LazyLock<Option<Runtime>> = LazyLock::new(|| threads::that_stand_back("heavy", 2));
 
 thread_local! {
     /// The pauses of a thread for heavy requests.

@@ -1,14 +1,16 @@
 //! Connections that make pauses: whoever sends or fetches megabytes lets others in between.
 //!
 //! Decrypting what has arrived of a large body takes milliseconds. The runtime would do all of it in one go, while somebody's
-//! small request waits for the same thread. The kernel is asked for nothing here: on a busy machine each pause would cost a
-//! turn of everybody else, and a large list seconds. Whoever takes much gives the processor away in [`crate::turns`].
+//! small request waits for the same thread. So each stretch of bytes spends all that the runtime lets a task do at once: it
+//! has to come again. The kernel is asked for nothing here: on a busy machine each pause would cost a turn of everybody
+//! else, and a large list seconds. Whoever takes much makes room for others in [`crate::turns`].
 
 use std::io;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::coop;
 
 /// Bytes between two pauses: a few hundredths of a millisecond.
 const STRETCH: usize = 64 * 1024;
@@ -26,22 +28,29 @@ impl<Connection> Paced<Connection> {
         Self { connection, left: STRETCH }
     }
 
-    /// Waits at the end of a stretch until others had their turn.
-    fn pause(&mut self, context: &Context<'_>) -> Poll<()> {
-        if self.left > 0 {
-            return Poll::Ready(());
-        }
-        self.left = STRETCH;
-        context.waker().wake_by_ref();
-        Poll::Pending
-    }
-
-    /// Counts what went; a connection that has to wait makes its pause.
-    fn count<T>(&mut self, outcome: &Poll<io::Result<T>>, bytes: impl FnOnce(&T) -> usize) {
+    /// Counts what went, and ends the task's turn at the end of a stretch. To say once that nothing is ready would not do:
+    /// whoever encrypts has a buffer, and would come again at once.
+    fn count<T>(&mut self, context: &mut Context<'_>, outcome: &Poll<io::Result<T>>, bytes: impl FnOnce(&T) -> usize) {
         match outcome {
             Poll::Ready(Ok(went)) => self.left = self.left.saturating_sub(bytes(went)),
             Poll::Ready(Err(_)) => {}
             Poll::Pending => self.left = STRETCH,
+        }
+        if self.left == 0 {
+            self.left = STRETCH;
+            spend_turn(context);
+        }
+    }
+}
+
+/// Uses up what the runtime lets the task do before others have their turn. Outside of tasks there is no limit to it.
+fn spend_turn(context: &mut Context<'_>) {
+    /// More than the runtime allows.
+    const STEPS: usize = 1024;
+    for _ in 0..STEPS {
+        match coop::poll_proceed(context) {
+            Poll::Ready(step) => step.made_progress(),
+            Poll::Pending => return,
         }
     }
 }
@@ -52,19 +61,17 @@ impl<Connection: AsyncRead + Unpin> AsyncRead for Paced<Connection> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        ready!(self.pause(context));
         let before = buffer.filled().len();
         let outcome = Pin::new(&mut self.connection).poll_read(context, buffer);
-        self.count(&outcome, |()| buffer.filled().len() - before);
+        self.count(context, &outcome, |()| buffer.filled().len() - before);
         outcome
     }
 }
 
 impl<Connection: AsyncWrite + Unpin> AsyncWrite for Paced<Connection> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        ready!(self.pause(context));
         let outcome = Pin::new(&mut self.connection).poll_write(context, bytes);
-        self.count(&outcome, |bytes| *bytes);
+        self.count(context, &outcome, |bytes| *bytes);
         outcome
     }
 
@@ -73,9 +80,8 @@ impl<Connection: AsyncWrite + Unpin> AsyncWrite for Paced<Connection> {
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        ready!(self.pause(context));
         let outcome = Pin::new(&mut self.connection).poll_write_vectored(context, pieces);
-        self.count(&outcome, |bytes| *bytes);
+        self.count(context, &outcome, |bytes| *bytes);
         outcome
     }
 
@@ -94,37 +100,61 @@ impl<Connection: AsyncWrite + Unpin> AsyncWrite for Paced<Connection> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::pin::pin;
 
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::io::{AsyncReadExt as _, duplex};
 
     use super::*;
 
-    #[tokio::test]
-    async fn others_have_their_turn_between_stretches() {
-        let turns = std::sync::Arc::new(AtomicUsize::new(0));
-        let counted = std::sync::Arc::clone(&turns);
-        let other = tokio::spawn(async move {
-            loop {
-                counted.fetch_add(1, Ordering::Relaxed);
-                tokio::task::yield_now().await;
+    /// What goes through before the runtime asks for a pause, by somebody who tries again and again.
+    fn in_one_turn(context: &mut Context<'_>, mut piece: impl FnMut(&mut Context<'_>) -> Poll<usize>) -> usize {
+        let (mut all, mut refusals) = (0, 0);
+        while refusals < 3 && all < 10 * STRETCH {
+            match piece(context) {
+                Poll::Ready(bytes) => all += bytes,
+                Poll::Pending => refusals += 1,
             }
-        });
-        let sent = vec![7; 10 * STRETCH];
-        let (mut read, mut buffer) = (Paced::new(sent.as_slice()), [0; 4096]);
-        for piece in sent.chunks(buffer.len()) {
-            read.read_exact(&mut buffer[..piece.len()]).await.unwrap();
-            assert_eq!(buffer[..piece.len()], *piece);
         }
-        let of_reading = turns.load(Ordering::Relaxed);
-        assert!(of_reading >= 9, "{of_reading} turns");
+        all
+    }
 
-        let mut written = Paced::new(Vec::new());
-        for stretch in sent.chunks(STRETCH) {
-            written.write_all(stretch).await.unwrap();
+    #[tokio::test]
+    async fn a_turn_ends_with_a_stretch() {
+        const PIECE: usize = 16 * 1024;
+        let (near, mut far) = duplex(100 * STRETCH);
+        let mut near = pin!(Paced::new(near));
+        for _ in 0..3 {
+            let written = std::future::poll_fn(|context| {
+                Poll::Ready(in_one_turn(context, |context| {
+                    near.as_mut().poll_write(context, &[7; PIECE]).map(Result::unwrap)
+                }))
+            });
+            assert_eq!(written.await, STRETCH);
+            tokio::task::yield_now().await;
         }
-        assert_eq!(written.connection, sent);
-        assert!(turns.load(Ordering::Relaxed) >= of_reading + 9);
-        other.abort();
+        let mut read = vec![0; 3 * STRETCH];
+        far.read_exact(&mut read).await.unwrap();
+        assert!(read.iter().all(|byte| *byte == 7));
+
+        let (near, far) = duplex(100 * STRETCH);
+        let mut near = pin!(near);
+        for _ in 0..20 {
+            tokio::io::AsyncWriteExt::write_all(&mut near, &vec![7; STRETCH]).await.unwrap();
+        }
+        let mut far = pin!(Paced::new(far));
+        for _ in 0..3 {
+            let read = std::future::poll_fn(|context| {
+                Poll::Ready(in_one_turn(context, |context| {
+                    let mut bytes = [0; PIECE];
+                    let mut buffer = ReadBuf::new(&mut bytes);
+                    far.as_mut().poll_read(context, &mut buffer).map(|outcome| {
+                        outcome.unwrap();
+                        buffer.filled().len()
+                    })
+                }))
+            });
+            assert_eq!(read.await, STRETCH);
+            tokio::task::yield_now().await;
+        }
     }
 }

@@ -1,24 +1,19 @@
 //! Threads to which the kernel prefers others.
 
-use std::time::Duration;
-
 use tokio::runtime::{Builder, Runtime};
 
-/// The time for which they ask at once. The kernel gives others at most 2.8 ms, and whoever asks for less comes first; but
-/// while they are alone on a processor, its own workers may have to wait for the end.
-const SLICE: Duration = Duration::from_millis(3);
 /// As deep as the stack of other threads that work on requests.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
 
 /// One thread for each `share` processors, at least one. None, with a warning, where the system has none to give.
-pub(crate) fn that_stand_back(name: &'static str, share: usize, niceness: i32) -> Option<Runtime> {
+pub(crate) fn that_stand_back(name: &'static str, share: usize) -> Option<Runtime> {
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let built = Builder::new_multi_thread()
         .worker_threads((processors / share).max(1))
         .thread_name(name)
         .thread_stack_size(STACK_BYTES)
         .on_thread_start(move || {
-            if let Err(error) = roost_kernel::prefer_others(niceness, SLICE) {
+            if let Err(error) = roost_kernel::stand_back() {
                 tracing::warn!(%error, "a thread for {name} requests cannot stand back");
             }
         })

@@ -28,8 +28,6 @@ const WINDOW: Duration = Duration::from_millis(100);
 const MUCH: Duration = Duration::from_millis(10);
 /// How long somebody who takes little is expected to come back, and somebody who took much to do so again.
 const PRESENCE: Duration = Duration::from_secs(1);
-/// How nice the threads at the back are: a quarter of a processor is theirs when one other wants it all.
-const NICENESS: i32 = 5;
 /// How long a thread at the back is awake at a time. Where the kernel takes turns between groups of threads, only other
 /// threads of this process come in while one is: neither the kernel's own workers do, nor other programs.
 const AWAKE: Duration = Duration::from_micros(500);
@@ -43,7 +41,7 @@ static PARTIES: LazyLock<Parties> =
     LazyLock::new(|| Parties { start: Instant::now(), known: Mutex::default(), modest: Mutex::default() });
 
 /// The threads at the back, as many as there are processors; started when they are needed first.
-static BACK: LazyLock<Option<Runtime>> = LazyLock::new(|| threads::that_stand_back("back", 1, NICENESS));
+static BACK: LazyLock<Option<Runtime>> = LazyLock::new(|| threads::that_stand_back("back", 1));
 
 struct Parties {
     start: Instant,

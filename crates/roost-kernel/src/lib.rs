@@ -6,4 +6,4 @@ mod turns;
 
 pub use memory::give_back_program;
 pub use pauses::Pauses;
-pub use turns::{come_soon, prefer_others, prefer_others_to};
+pub use turns::{come_soon, let_stand_back, stand_back};

@@ -5,15 +5,20 @@ use std::{fs, io};
 
 use rustix::process::Pid;
 
-/// Lets the kernel prefer other threads to the calling one. Its share of a processor that others want is that of
-/// `niceness`. Whoever wakes up and asks for shorter slices than `slice`, as others do by default, need not wait for the end
-/// of one (kernels from 6.12; older ones ignore it).
-pub fn prefer_others(niceness: i32, slice: Duration) -> io::Result<()> {
-    set(None, niceness, slice)
+/// How nice a thread is that stands back: a tenth of a processor is left to it when one other wants it all.
+const NICENESS: i32 = 10;
+/// The time for which it asks at once. The kernel gives others at most 2.8 ms, and whoever asks for less comes first; but
+/// while it is alone on a processor, the kernel's own workers may have to wait for the end.
+const SLICE: Duration = Duration::from_millis(3);
+
+/// Lets the kernel prefer other threads to the calling one: others need not wait for the end of its slice (kernels from 6.12;
+/// older ones ignore it), and when it wakes up it waits for them.
+pub fn stand_back() -> io::Result<()> {
+    set_back(None)
 }
 
 /// The same for all threads of this process that have a name, which it may not have started itself. Says how many there are.
-pub fn prefer_others_to(name: &str, niceness: i32, slice: Duration) -> io::Result<usize> {
+pub fn let_stand_back(name: &str) -> io::Result<usize> {
     let mut count = 0;
     for thread in fs::read_dir("/proc/self/task")? {
         let thread = thread?;
@@ -21,7 +26,7 @@ pub fn prefer_others_to(name: &str, niceness: i32, slice: Duration) -> io::Resul
         let found = fs::read_to_string(thread.path().join("comm")).unwrap_or_default();
         let number = thread.file_name().to_str().and_then(|number| number.parse().ok()).and_then(Pid::from_raw);
         if found.trim_end() == name && number.is_some() {
-            set(number, niceness, slice)?;
+            set_back(number)?;
             count += 1;
         }
     }
@@ -31,15 +36,21 @@ pub fn prefer_others_to(name: &str, niceness: i32, slice: Duration) -> io::Resul
 /// Lets the calling thread come soon after it wakes up, for `slice` at a time: others have it more often interrupted, and its
 /// share stays the same (kernels from 6.12; older ones ignore it).
 pub fn come_soon(slice: Duration) -> io::Result<()> {
-    set(None, rustix::process::getpriority_process(None)?, slice)
+    set(None, libc::SCHED_OTHER, rustix::process::getpriority_process(None)?, slice)
+}
+
+fn set_back(thread: Option<Pid>) -> io::Result<()> {
+    // Nobody may become less nice again, and need not.
+    let niceness = NICENESS.max(rustix::process::getpriority_process(None)?);
+    set(thread, libc::SCHED_BATCH, niceness, SLICE)
 }
 
 /// For a thread, or for the calling one.
 #[allow(unsafe_code)]
-fn set(thread: Option<Pid>, niceness: i32, slice: Duration) -> io::Result<()> {
+fn set(thread: Option<Pid>, policy: libc::c_int, niceness: i32, slice: Duration) -> io::Result<()> {
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
-        sched_policy: 0,
+        sched_policy: policy.cast_unsigned(),
         sched_flags: 0,
         sched_nice: niceness,
         sched_priority: 0,
@@ -64,10 +75,10 @@ mod tests {
     fn a_thread_that_comes_soon_keeps_its_share() {
         let of_others = niceness();
         std::thread::spawn(move || {
-            prefer_others(of_others + 3, Duration::from_millis(3)).unwrap();
-            assert_eq!(niceness(), of_others + 3);
+            stand_back().unwrap();
+            assert_eq!(niceness(), NICENESS.max(of_others));
             come_soon(Duration::from_micros(200)).unwrap();
-            assert_eq!(niceness(), of_others + 3);
+            assert_eq!(niceness(), NICENESS.max(of_others));
         })
         .join()
         .unwrap();
@@ -78,18 +89,17 @@ mod tests {
     fn threads_are_found_by_name() {
         let of_others = niceness();
         let (told, tell) = std::sync::mpsc::channel();
-        let named = std::thread::Builder::new().name("steps-back".into()).spawn(move || {
+        let named = std::thread::Builder::new().name("stands-back".into()).spawn(move || {
             tell.recv().unwrap();
             niceness()
         });
-        let count = || prefer_others_to("steps-back", of_others + 3, Duration::from_millis(3)).unwrap();
         // A thread takes its name when it runs first.
-        while count() == 0 {
+        while let_stand_back("stands-back").unwrap() == 0 {
             std::thread::yield_now();
         }
         told.send(()).unwrap();
-        assert_eq!(named.unwrap().join().unwrap(), of_others + 3);
+        assert_eq!(named.unwrap().join().unwrap(), NICENESS.max(of_others));
         assert_eq!(niceness(), of_others);
-        assert_eq!(prefer_others_to("nobody", 19, Duration::ZERO).unwrap(), 0);
+        assert_eq!(let_stand_back("nobody").unwrap(), 0);
     }
 }

@@ -17,9 +17,8 @@ const QUIET: Duration = Duration::from_millis(5);
 /// Pages of files that are not worth the trouble. A plane that waits needs a quarter of it.
 const FEW_BYTES: usize = 8 << 20;
 
-/// The threads of the allocator, how nice they are to others, and the time for which they ask at once, as threads for heavy
-/// requests do.
-const ALLOCATOR: (&str, i32, Duration) = ("jemalloc_bg_thd", 10, Duration::from_millis(3));
+/// The name of the allocator's threads.
+const ALLOCATOR: &str = "jemalloc_bg_thd";
 
 /// Gives the program's pages back whenever work has come to a rest. Does not end.
 pub(super) async fn give_back() {
@@ -29,8 +28,7 @@ pub(super) async fn give_back() {
     loop {
         timer.tick().await;
         // It starts more of them as it needs them.
-        let (name, niceness, slice) = ALLOCATOR;
-        if let Err(error) = roost_kernel::prefer_others_to(name, niceness, slice) {
+        if let Err(error) = roost_kernel::let_stand_back(ALLOCATOR) {
             tracing::debug!(%error, "the allocator's threads cannot stand back");
         }
         let now = processor_time();
