@@ -393,6 +393,8 @@ pub(crate) enum DisturbanceKind {
     Hostile,
     /// A cluster that is used as fast as it goes.
     Busy,
+    /// Programs that want every processor and nothing of the server.
+    Spinning,
 }
 
 /// How many hosts are discovered.

@@ -39,6 +39,8 @@ pub enum Disturbance {
     Hostile,
     /// All that an administrator may do, as fast as it goes.
     Busy,
+    /// Nothing to the server itself; but no processor is ever idle.
+    Spinning,
 }
 
 /// How long the one who behaves had to wait.
@@ -63,8 +65,8 @@ pub struct Disturbed {
     pub answered: u64,
 }
 
-/// Measures beside hostile clients of the same API.
-pub async fn beside_hostile_clients(
+/// Measures beside somebody on the same API.
+pub async fn beside_another(
     plane: &Plane,
     period: Duration,
     disturb: impl FnOnce(&Path) -> Command,
@@ -104,6 +106,7 @@ pub async fn disturb(kubeconfig: &Path, disturbance: Disturbance) -> Result<(), 
     match disturbance {
         Disturbance::Hostile => hostile::attack(&plane, &mut disturber).await?,
         Disturbance::Busy => busy::work(&plane.administrator()?, &mut disturber),
+        Disturbance::Spinning => spin(&disturber.stopping),
     }
     println!("begun");
     let (ended, end) = tokio::sync::oneshot::channel();
@@ -115,6 +118,18 @@ pub async fn disturb(kubeconfig: &Path, disturbance: Disturbance) -> Result<(), 
     let _ = end.await;
     println!("{}", disturber.end().await);
     Ok(())
+}
+
+/// Keeps every processor busy.
+fn spin(stopping: &Arc<AtomicBool>) {
+    for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+        let stopping = Arc::clone(stopping);
+        std::thread::spawn(move || {
+            while !stopping.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+    }
 }
 
 /// Clients that do not stop by themselves.
