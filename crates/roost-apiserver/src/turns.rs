@@ -11,7 +11,8 @@ use std::future::Future;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::net::IpAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, Weak};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -26,6 +27,8 @@ use crate::threads;
 const WINDOW: Duration = Duration::from_millis(100);
 /// A party that took more than this of one processor in a window takes much.
 const MUCH: Duration = Duration::from_millis(10);
+/// How often it is decided anew who stands back: threads that poll need not ask each other more often.
+const DECISION: Duration = Duration::from_millis(10);
 /// How long somebody who takes little is expected to come back, and somebody who took much to do so again.
 const PRESENCE: Duration = Duration::from_secs(1);
 /// How long a thread at the back is awake at a time. Where the kernel takes turns between groups of threads, only other
@@ -91,6 +94,9 @@ pub(crate) struct Party {
     taken: AtomicU64,
     /// Until when it is one that takes much.
     much_until: AtomicU64,
+    /// Whether others go first, and until when that holds.
+    stands_back: AtomicBool,
+    decided_until: AtomicU64,
 }
 
 impl Party {
@@ -132,8 +138,16 @@ impl Party {
     }
 
     /// Whether others go first.
-    fn stands_back(self: &Arc<Self>, now: u64) -> bool {
-        let address = Arc::as_ptr(self).addr();
+    fn stands_back(&self, now: u64) -> bool {
+        if now >= self.decided_until.load(Ordering::Relaxed) {
+            self.stands_back.store(self.has_to_stand_back(now), Ordering::Relaxed);
+            self.decided_until.store(now + nanoseconds(DECISION), Ordering::Relaxed);
+        }
+        self.stands_back.load(Ordering::Relaxed)
+    }
+
+    fn has_to_stand_back(&self, now: u64) -> bool {
+        let address = ptr::from_ref(self).addr();
         let mut modest = PARTIES.modest.lock();
         if self.takes_much(now) {
             return modest.is_expected_beside(address, now);

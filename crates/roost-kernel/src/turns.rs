@@ -5,14 +5,15 @@ use std::{fs, io};
 
 use rustix::process::Pid;
 
-/// How nice a thread is that stands back: a tenth of a processor is left to it when one other wants it all.
-const NICENESS: i32 = 10;
+/// How nice a thread is that stands back: a quarter of a processor is left to it when one other wants it all. With less, and as
+/// one that never interrupts others, it would not get on where a machine has more to do than it can.
+const NICENESS: i32 = 5;
 /// The time for which it asks at once. The kernel gives others at most 2.8 ms, and whoever asks for less comes first; but
 /// while it is alone on a processor, the kernel's own workers may have to wait for the end.
 const SLICE: Duration = Duration::from_millis(3);
 
 /// Lets the kernel prefer other threads to the calling one: others need not wait for the end of its slice (kernels from 6.12;
-/// older ones ignore it), and when it wakes up it waits for them.
+/// older ones ignore it).
 pub fn stand_back() -> io::Result<()> {
     set_back(None)
 }
@@ -36,21 +37,21 @@ pub fn let_stand_back(name: &str) -> io::Result<usize> {
 /// Lets the calling thread come soon after it wakes up, for `slice` at a time: others have it more often interrupted, and its
 /// share stays the same (kernels from 6.12; older ones ignore it).
 pub fn come_soon(slice: Duration) -> io::Result<()> {
-    set(None, libc::SCHED_OTHER, rustix::process::getpriority_process(None)?, slice)
+    set(None, rustix::process::getpriority_process(None)?, slice)
 }
 
 fn set_back(thread: Option<Pid>) -> io::Result<()> {
     // Nobody may become less nice again, and need not.
     let niceness = NICENESS.max(rustix::process::getpriority_process(None)?);
-    set(thread, libc::SCHED_BATCH, niceness, SLICE)
+    set(thread, niceness, SLICE)
 }
 
 /// For a thread, or for the calling one.
 #[allow(unsafe_code)]
-fn set(thread: Option<Pid>, policy: libc::c_int, niceness: i32, slice: Duration) -> io::Result<()> {
+fn set(thread: Option<Pid>, niceness: i32, slice: Duration) -> io::Result<()> {
     let attributes = libc::sched_attr {
         size: size_of::<libc::sched_attr>() as u32,
-        sched_policy: policy.cast_unsigned(),
+        sched_policy: 0,
         sched_flags: 0,
         sched_nice: niceness,
         sched_priority: 0,
