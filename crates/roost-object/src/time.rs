@@ -3,6 +3,9 @@
 use std::fmt::{self, Write as _};
 
 const SECONDS_PER_DAY: i64 = 86_400;
+/// After which the calendar repeats itself.
+const YEARS_PER_ERA: i64 = 400;
+const DAYS_PER_ERA: i64 = 146_097;
 /// The first moment of year 1, which Go takes for "no time".
 const GO_ZERO: i64 = -62_135_596_800;
 const SECONDS_LAYOUT: &str = "2006-01-02T15:04:05Z07:00";
@@ -42,6 +45,29 @@ impl Timestamp {
     /// Reads RFC 3339 with exactly six digits of fraction, as fields in microseconds are read.
     pub fn parse_micros(text: &str) -> Result<Self, TimeError> {
         Parser::new(text, MICROS_LAYOUT).parse(true)
+    }
+
+    /// Reads what [`Timestamp::to_seconds`] wrote, of any year: RFC 3339 has four digits for it, and other encodings have no limit.
+    pub fn parse_written(text: &str) -> Option<Self> {
+        Self::of_any_year(text, "-01-02T15:04:05Z".len(), Self::parse)
+    }
+
+    /// Reads what [`Timestamp::to_micros`] wrote, of any year.
+    pub fn parse_written_micros(text: &str) -> Option<Self> {
+        Self::of_any_year(text, "-01-02T15:04:05.000000Z".len(), Self::parse_micros)
+    }
+
+    /// Reads the same day of a year with four digits; the calendar repeats itself after 400 years.
+    fn of_any_year(text: &str, tail: usize, parse: fn(&str) -> Result<Self, TimeError>) -> Option<Self> {
+        if let Ok(time) = parse(text) {
+            return Some(time);
+        }
+        let (year, tail) = text.split_at_checked(text.len().checked_sub(tail)?)?;
+        let year: i64 = year.parse().ok()?;
+        let like = 2000 + year.rem_euclid(YEARS_PER_ERA);
+        let time = parse(&format!("{like}{tail}")).ok()?;
+        let eras = (year - like) / YEARS_PER_ERA;
+        Some(Self { seconds: time.seconds + eras * DAYS_PER_ERA * SECONDS_PER_DAY, ..time })
     }
 
     /// Writes `2026-01-02T03:04:05Z`.
@@ -96,23 +122,23 @@ impl fmt::Display for Timestamp {
 /// Days since 1970 began, by shifting the year so that it begins in March and leap days come last.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let year_of_era = year.rem_euclid(400);
+    let era = year.div_euclid(YEARS_PER_ERA);
+    let year_of_era = year.rem_euclid(YEARS_PER_ERA);
     let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
+    era * DAYS_PER_ERA + day_of_era - 719_468
 }
 
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
-    let era = days.div_euclid(146_097);
-    let day_of_era = days.rem_euclid(146_097);
+    let era = days.div_euclid(DAYS_PER_ERA);
+    let day_of_era = days.rem_euclid(DAYS_PER_ERA);
     let year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * shifted_month + 2) / 5 + 1;
     let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    (year_of_era + era * 400 + i64::from(month <= 2), month, day)
+    (year_of_era + era * YEARS_PER_ERA + i64::from(month <= 2), month, day)
 }
 
 fn days_in_month(year: i64, month: i64) -> i64 {
@@ -296,6 +322,19 @@ fn quote(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_written_is_read_again_whatever_the_year() {
+        let days = [-1_000_000_000_000, -800_000, -719_529, -719_528, 0, 2_932_896, 2_932_897, 50_954_000_000_000];
+        for seconds in days.map(|day: i64| day * SECONDS_PER_DAY + 12_345) {
+            let time = Timestamp { seconds, nanos: 6_000 };
+            assert_eq!(Timestamp::parse_written_micros(&time.to_micros()), Some(time), "{}", time.to_micros());
+            let time = Timestamp { seconds, nanos: 0 };
+            assert_eq!(Timestamp::parse_written(&time.to_seconds()), Some(time), "{time}");
+        }
+        assert_eq!(Timestamp::parse_written("soon"), None);
+        assert_eq!(Timestamp::parse_written("99999-13-01T00:00:00Z"), None);
+    }
 
     #[test]
     fn times_are_read_and_written_as_go_does() {

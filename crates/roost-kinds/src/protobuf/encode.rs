@@ -83,12 +83,12 @@ fn single(out: &mut Vec<u8>, number: u32, shape: Shape, value: &Value) {
             }
         }),
         Shape::Time => wire::nested(out, number, |out| {
-            if let Some(time) = value.as_str().and_then(|text| Timestamp::parse(text).ok()) {
+            if let Some(time) = value.as_str().and_then(Timestamp::parse_written) {
                 timestamp(out, time.seconds, 0);
             }
         }),
         Shape::MicroTime => wire::nested(out, number, |out| {
-            if let Some(time) = value.as_str().and_then(|text| Timestamp::parse_micros(text).ok()) {
+            if let Some(time) = value.as_str().and_then(Timestamp::parse_written_micros) {
                 timestamp(out, time.seconds, time.nanos);
             }
         }),
