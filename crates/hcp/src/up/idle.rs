@@ -16,11 +16,10 @@ const PERIOD: Duration = Duration::from_secs(5);
 const QUIET: Duration = Duration::from_millis(5);
 /// Pages of files that are not worth the trouble. A plane that waits needs a quarter of it.
 const FEW_BYTES: usize = 8 << 20;
-
 /// The name of the allocator's threads.
 const ALLOCATOR: &str = "jemalloc_bg_thd";
 
-/// Gives the program's pages back whenever work has come to a rest. Does not end.
+/// Gives the program's pages back whenever work has come to a rest, and lets the allocator's threads stand back. Does not end.
 pub(super) async fn give_back() {
     let mut timer = interval(PERIOD);
     timer.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -56,9 +56,12 @@ fn join_idle_group(root: &Path) -> io::Result<PathBuf> {
     if !group.is_dir() {
         fs::create_dir(&group)?;
     }
-    fs::write(group.join("cpu.idle"), "1")?;
-    join(&group)?;
-    Ok(group)
+    let joined = fs::write(group.join("cpu.idle"), "1").and_then(|()| join(&group));
+    if joined.is_err() {
+        // Nobody is in it; the reason says more than that it could not be removed.
+        let _ = fs::remove_dir(&group);
+    }
+    joined.map(|()| group)
 }
 
 fn join(group: &Path) -> io::Result<()> {
