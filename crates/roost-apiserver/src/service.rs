@@ -68,7 +68,6 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let started = Instant::now();
     let (parts, body) = request.into_parts();
     let query = Query::parse(parts.uri.query());
     let mut account = Account::open(&parts, &query);
@@ -76,7 +75,7 @@ where
     let bodiless = parts.method == Method::HEAD;
     let closable = parts.version < http::Version::HTTP_2;
     let mut body = body::Unread::new(body);
-    let outcome = serve(&cluster, parts, &mut body, query, started, &mut account).await;
+    let outcome = serve(&cluster, parts, &mut body, query, &mut account).await;
     let mut response = outcome.unwrap_or_else(|status| respond::status(&status, &account.refusals));
     body.drain();
     let headers = response.headers_mut();
@@ -91,7 +90,7 @@ where
         respond::warn(headers, warning);
     }
     headers.insert("audit-id", HeaderValue::from_str(&account.id).unwrap_or(HeaderValue::from_static("")));
-    account.close(&cluster, response.status().as_u16(), started.elapsed());
+    account.close(&cluster, response.status().as_u16());
     if gzip {
         response = respond::compress(response).await;
     }
@@ -102,6 +101,7 @@ where
 struct Account {
     id: String,
     received: Timestamp,
+    started: Instant,
     uri: http::Uri,
     info: Arc<RequestInfo>,
     /// The form of refusals.
@@ -124,6 +124,7 @@ impl Account {
         Self {
             id: audit_id(&parts.headers),
             received: Timestamp::now(),
+            started: Instant::now(),
             uri: parts.uri.clone(),
             info: Arc::new(RequestInfo::parse(&parts.method, parts.uri.path(), query)),
             refusals: negotiate::for_refusals(&parts.headers, query),
@@ -138,9 +139,9 @@ impl Account {
     }
 
     /// Counts the answer, and tells the audit log of it.
-    fn close(self, cluster: &Cluster, code: u16, took: Duration) {
+    fn close(self, cluster: &Cluster, code: u16) {
         if let Some(labels) = self.labels {
-            cluster.metrics.observe(labels, code, took);
+            cluster.metrics.observe(labels, code, self.started.elapsed());
         }
         let (Some(audit), Some(user)) = (cluster.audit.read().clone(), &self.user) else { return };
         let (real, impersonated) = match &self.impersonator {
@@ -165,7 +166,6 @@ async fn serve<B>(
     mut parts: http::request::Parts,
     body: &mut body::Unread<B>,
     query: Query,
-    started: Instant,
     account: &mut Account,
 ) -> Result<Response<Body>, Status>
 where
@@ -212,7 +212,7 @@ where
     });
     let work =
         async { if is_tunnel { tunnel::answer(&call) } else { perform(&call, body, &mut account.too_large).await } };
-    let left = patience.saturating_sub(started.elapsed());
+    let left = patience.saturating_sub(account.started.elapsed());
     let outcome = if left.is_zero() { None } else { tokio::time::timeout(left, work).await.ok() };
     let Some(outcome) = outcome else {
         account.class = None;
