@@ -66,8 +66,9 @@ impl Timestamp {
         let year: i64 = year.parse().ok()?;
         let like = 2000 + year.rem_euclid(YEARS_PER_ERA);
         let time = parse(&format!("{like}{tail}")).ok()?;
-        let eras = (year - like) / YEARS_PER_ERA;
-        Some(Self { seconds: time.seconds + eras * DAYS_PER_ERA * SECONDS_PER_DAY, ..time })
+        let eras = (i128::from(year) - i128::from(like)) / i128::from(YEARS_PER_ERA);
+        let seconds = i128::from(time.seconds) + eras * i128::from(DAYS_PER_ERA * SECONDS_PER_DAY);
+        Some(Self { seconds: i64::try_from(seconds).ok()?, ..time })
     }
 
     /// Writes `2026-01-02T03:04:05Z`.
@@ -326,13 +327,16 @@ mod tests {
     #[test]
     fn what_was_written_is_read_again_whatever_the_year() {
         let days = [-1_000_000_000_000, -800_000, -719_529, -719_528, 0, 2_932_896, 2_932_897, 50_954_000_000_000];
-        for seconds in days.map(|day: i64| day * SECONDS_PER_DAY + 12_345) {
+        let seconds = days.map(|day: i64| day * SECONDS_PER_DAY + 12_345);
+        for seconds in seconds.into_iter().chain([i64::MIN, i64::MAX]) {
             let time = Timestamp { seconds, nanos: 6_000 };
             assert_eq!(Timestamp::parse_written_micros(&time.to_micros()), Some(time), "{}", time.to_micros());
             let time = Timestamp { seconds, nanos: 0 };
             assert_eq!(Timestamp::parse_written(&time.to_seconds()), Some(time), "{time}");
         }
         assert_eq!(Timestamp::parse_written("soon"), None);
+        assert_eq!(Timestamp::parse_written("9223372036854775807-01-01T00:00:00Z"), None);
+        assert_eq!(Timestamp::parse_written("-9223372036854775808-01-01T00:00:00Z"), None);
         assert_eq!(Timestamp::parse_written("99999-13-01T00:00:00Z"), None);
     }
 
