@@ -170,7 +170,8 @@ impl Patch {
                 if self.kind == PatchType::Strategic {
                     findings.sort();
                 } else if is_without_version(patched) {
-                    (object, findings) = read_without_version(patched);
+                    let read = read_without_version(patched, resource.ty);
+                    (object, findings) = read.map_err(|error| refuse(shown(), error.to_string()))?;
                 }
                 strict.extend(findings);
                 if !strict.is_empty() && options.validation == FieldValidation::Strict {

@@ -94,6 +94,8 @@ pub enum NameRule {
     VersionAndGroup,
     /// An address in its canonical form.
     Address,
+    /// Anything, as long as nothing else is wrong; then it has to be a segment of a path: requests for certificates.
+    Any,
 }
 
 impl NameRule {
@@ -120,6 +122,7 @@ impl NameRule {
                 }
                 vec![format!("must be `spec.version+\".\"+spec.group`: {}", quote(&wanted))]
             }
+            NameRule::Any => Vec::new(),
             NameRule::Address => {
                 let mut errors = Errors::new();
                 address::validate_canonical(name, &Path::new("metadata.name"), &mut errors);

@@ -1,7 +1,10 @@
 //! What a patched object says it is: it must stay the object and the kind that the path names.
 
+use roost_kinds::Type;
+use roost_kinds::json::DecodeError;
 use roost_object::field::{Error, Path, quote};
 use roost_object::{GroupKind, GroupVersionKind, Status, Value};
+use serde_json::json;
 
 use super::go_kind;
 use crate::resource::Resource;
@@ -96,10 +99,13 @@ pub(super) fn is_without_version(patched: &Value) -> bool {
     patched.get("apiVersion").and_then(Value::as_str).unwrap_or_default().is_empty()
 }
 
-/// Without a version stock reads the object as its internal type, which has none of the fields that JSON names.
-pub(super) fn read_without_version(patched: &Value) -> (Value, Vec<String>) {
-    let names = patched.as_object().into_iter().flat_map(|fields| fields.keys());
-    let unknown = names.filter(|name| !matches!(name.as_str(), "apiVersion" | "kind"));
-    let findings = unknown.map(|name| format!("unknown field {}", quote(name))).collect();
-    (Value::Object(roost_object::Map::new()), findings)
+/// Without a version stock reads the object as its internal type. That has the fields of the metadata at its top, and none
+/// of the others that JSON names.
+pub(super) fn read_without_version(patched: &Value, ty: &'static Type) -> Result<(Value, Vec<String>), DecodeError> {
+    let fields = patched.as_object().into_iter().flatten();
+    let fields = fields.filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind"));
+    let metadata: Value = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let decoded = roost_kinds::json::decode(json!({ "metadata": metadata }), ty)?;
+    let findings = decoded.findings.iter().map(|finding| finding.replacen("\"metadata.", "\"", 1)).collect();
+    Ok((decoded.value, findings))
 }

@@ -6,7 +6,7 @@ use roost_object::field::{Error, Errors, Path};
 use roost_object::{Map, Status, Value, metadata};
 use roost_rules::access_control::certificate::{self, Part};
 use roost_rules::core::namespace;
-use roost_rules::{Generation, Rules, pod};
+use roost_rules::{Generation, NameRule, Rules, pod};
 
 use super::{Target, admin_access, metadata_checks, metadata_mut, metadata_text};
 use crate::clock;
@@ -199,6 +199,9 @@ pub(crate) fn validate_create(target: &Target<'_>, object: &Value) -> Result<(),
             }
             if !own_rules_first {
                 (rules.validate)(object, &mut errors);
+            }
+            if errors.is_empty() && rules.name == NameRule::Any {
+                metadata::validate(meta, resource.namespaced, metadata::name_is_path_segment, &path, &mut errors);
             }
             refuse(resource, object, &errors)?;
             warn(target, rules, object);

@@ -40,7 +40,7 @@ pub(crate) static TABLE: &[Rules] = &[
     Rules {
         group: "certificates.k8s.io",
         kind: "CertificateSigningRequest",
-        name: NameRule::PathSegment,
+        name: NameRule::Any,
         prepare_create: certificate::prepare_create,
         prepare_update: certificate::prepare_update,
         prepare_status_update: certificate::prepare_status_update,

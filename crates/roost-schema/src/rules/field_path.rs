@@ -4,6 +4,9 @@ use std::fmt::Write as _;
 
 use crate::Structural;
 
+/// Why a path is wrong of which only the schema knows that.
+pub(crate) const NO_SUCH_FIELD: &str = "does not refer to a valid field";
+
 /// A path that a schema has, as fields are named in errors.
 pub(crate) struct FieldPath<'s> {
     pub(crate) text: String,
@@ -44,7 +47,7 @@ pub(crate) fn find<'s>(path: &str, schema: &'s Structural, brackets: bool) -> Re
 
 impl FieldPath<'_> {
     fn step(&mut self, name: &str) -> Result<(), String> {
-        let missing = || "does not refer to a valid field".to_owned();
+        let missing = || NO_SUCH_FIELD.to_owned();
         if !self.schema.properties.is_empty() {
             self.schema = self.schema.property(name).ok_or_else(missing)?;
             if !self.text.is_empty() {

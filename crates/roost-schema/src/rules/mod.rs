@@ -12,7 +12,7 @@ use roost_object::field::Errors;
 use serde_json::{Map, Value};
 
 pub(crate) use compile::{CompiledRule, compile_rule};
-pub(crate) use field_path::find as find_field;
+pub(crate) use field_path::{NO_SUCH_FIELD, find as find_field};
 
 use crate::Structural;
 

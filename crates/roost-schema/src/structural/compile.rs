@@ -91,6 +91,7 @@ fn node(schema: &Value, depth: usize) -> Result<Structural, CompileError> {
 fn refuse_unsupported(schema: &Map<String, Value>) -> Result<(), CompileError> {
     let given = |name: &str| match schema.get(name) {
         None | Some(Value::Null) => false,
+        Some(_) if name == "additionalItems" => true,
         Some(Value::String(text)) => !text.is_empty(),
         Some(Value::Object(map)) => !map.is_empty(),
         Some(_) => true,

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::props::Props;
 use super::spec::{SpecView, VersionView};
 use super::{Options, conversion, extensions, open_api, shown};
-use crate::rules::find_field;
+use crate::rules::{NO_SUCH_FIELD, find_field};
 use crate::structural::Type;
 use crate::{Structural, wording};
 
@@ -301,6 +301,7 @@ fn selectable(
     if let Err(words) = &schema {
         errors.push(Error::invalid(&path.child("schema.openAPIV3Schema"), "", words.to_string()));
     }
+    let empty = Structural::default();
     let path = &path.child("selectableFields");
     let mut seen: Vec<String> = Vec::new();
     for (index, field) in fields.iter().filter_map(Props::of).enumerate() {
@@ -311,10 +312,10 @@ fn selectable(
             errors.push(Error::required(&path, ""));
             continue;
         }
-        // Stock breaks off here when there is no schema to look in.
-        let Ok(schema) = &schema else { continue };
-        let found = match find_field(json_path, schema, false) {
+        let found = match find_field(json_path, schema.as_ref().unwrap_or(&empty), false) {
             Ok(found) => found,
+            // Stock breaks off where there is no schema to look in.
+            Err(words) if schema.is_err() && words == NO_SUCH_FIELD => continue,
             Err(words) => {
                 errors.push(Error::invalid(&path, json_path, format!("is an invalid path: {words}")));
                 continue;
