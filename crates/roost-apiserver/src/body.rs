@@ -22,11 +22,13 @@ pub(crate) const MAX_BODY_BYTES: usize = 3 * 1024 * 1024;
 /// Where stock's built-in kinds are registered; its messages name it.
 const SCHEME: &str = "pkg/runtime/scheme.go:111";
 
-/// The most that is read of a body that nobody wants, so that its sender gets to read the answer.
-const MAX_DRAINED_BYTES: usize = 128 * 1024 * 1024;
+/// How long a body that nobody wants is read, so that its sender gets to read the answer.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// How long a body that nobody wants is read.
-const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
+/// How much of it is read at a time, and how long the pause is then: decrypting it costs as much as if somebody wanted it.
+/// A hundred megabytes take eight seconds.
+const DRAINED_BYTES: usize = 64 * 1024;
+const DRAIN_PAUSE: Duration = Duration::from_millis(5);
 
 /// A body that may be left unread.
 pub(crate) struct Unread<B: http_body::Body<Data = Bytes> + Send + 'static> {
@@ -63,16 +65,19 @@ where
         }
     }
 
-    /// Reads what is left beside the answer. A connection that is closed while its client still sends is reset, and
-    /// the client would lose the answer with it.
+    /// Reads what is left beside the answer, without haste. A connection that is closed while its client still sends is
+    /// reset, and the client would lose the answer with it.
     pub(crate) fn drain(self) {
         let Some(mut body) = self.body else { return };
         tokio::spawn(tokio::time::timeout(DRAIN_TIMEOUT, async move {
             let mut drained = 0;
-            while let Some(Ok(frame)) = body.frame().await {
-                drained += frame.data_ref().map_or(0, Bytes::len);
-                if drained > MAX_DRAINED_BYTES {
-                    return;
+            while let Some(bytes) =
+                body.frame().await.and_then(|frame| Some(frame.ok()?.data_ref().map_or(0, Bytes::len)))
+            {
+                drained += bytes;
+                if drained >= DRAINED_BYTES {
+                    drained = 0;
+                    tokio::time::sleep(DRAIN_PAUSE).await;
                 }
             }
         }));

@@ -12,6 +12,8 @@ use roost_access::User;
 use roost_object::Status;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::turns::Party;
+
 /// Requests of one client in work at a time: enough to keep two cores busy, few enough to leave room for others.
 const IN_WORK_PER_FLOW: usize = 64;
 /// Heavy requests of one client in work at a time. Each may hold many megabytes, and they keep others' heavy ones waiting.
@@ -64,12 +66,19 @@ impl FlowControl {
         }
     }
 
-    /// Waits for the turn of a heavy request, which is among those in work already.
-    pub(crate) async fn enter_heavy(&self, user: &User) -> Result<Permit, Status> {
+    /// Waits for the turn of a heavy request, which is among those in work already, and for its party's.
+    pub(crate) async fn enter_heavy(&self, user: &User, party: Option<&Party>) -> Result<Permit, Status> {
         if user.is_in("system:masters") {
             return Ok(Permit { _work: None });
         }
-        match tokio::time::timeout(QUEUE_TIMEOUT, Arc::clone(&self.flow(user).heavy).acquire_owned()).await {
+        let turn = async {
+            let turn = Arc::clone(&self.flow(user).heavy).acquire_owned().await;
+            if let Some(party) = party {
+                party.wait_for_heavy().await;
+            }
+            turn
+        };
+        match tokio::time::timeout(QUEUE_TIMEOUT, turn).await {
             Ok(Ok(turn)) => Ok(Permit { _work: Some(turn) }),
             _ => Err(refusal()),
         }

@@ -5,17 +5,20 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use roost_kernel::Pauses;
 use roost_object::Status;
+use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 use crate::call::Call;
 use crate::threads;
+use crate::turns::Party;
 use crate::write::key;
 
 /// A request is heavy when it brings, or changes, more than this: it takes about as long as a write to the disk.
@@ -41,12 +44,14 @@ pub(crate) fn is_heavy(call: &Call, body: &Bytes) -> bool {
     }
 }
 
-/// Works on the threads for heavy requests. Whoever stops waiting stops the work at its next pause.
+/// Works for a party on the threads for heavy requests. Whoever stops waiting stops the work at its next pause.
 pub(crate) async fn run<T: Send + 'static>(
+    party: Option<Arc<Party>>,
     work: impl Future<Output = Result<T, Status>> + Send + 'static,
 ) -> Result<T, Status> {
     let Some(runtime) = &*RUNTIME else { return work.await };
-    let mut task = Task(runtime.spawn(Paused { work: Box::pin(work) }));
+    let threads = runtime.metrics().num_workers();
+    let mut task = Task(runtime.spawn(Paused { work: Box::pin(work), party, threads }));
     (&mut task.0).await.unwrap_or_else(|error| Err(Status::internal(error.to_string())))
 }
 
@@ -64,21 +69,33 @@ thread_local! {
     };
 }
 
-/// Work that pauses for others, on whichever thread it is.
+/// Work that pauses for others, on whichever of the threads it is.
 struct Paused<Work> {
     work: Pin<Box<Work>>,
+    party: Option<Arc<Party>>,
+    threads: usize,
 }
 
 impl<Work: Future> Future for Paused<Work> {
     type Output = Work::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let begin = time_of_thread();
         let mut step = || self.work.as_mut().poll(context);
-        PAUSES.with(|pauses| match pauses {
+        let outcome = PAUSES.with(|pauses| match pauses {
             Some(pauses) => pauses.during(step),
             None => step(),
-        })
+        });
+        if let Some(party) = &self.party {
+            party.take_heavy(time_of_thread().saturating_sub(begin), self.threads);
+        }
+        outcome
     }
+}
+
+/// How long the kernel has let this thread run.
+fn time_of_thread() -> Duration {
+    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
 }
 
 struct Task<T>(JoinHandle<T>);
@@ -142,7 +159,7 @@ mod tests {
 
     #[tokio::test]
     async fn work_that_panics_is_an_answer() {
-        let outcome: Result<(), Status> = run(async { panic!("on purpose") }).await;
+        let outcome: Result<(), Status> = run(None, async { panic!("on purpose") }).await;
         assert_eq!(outcome.unwrap_err().code, 500);
     }
 }

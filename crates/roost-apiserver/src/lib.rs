@@ -8,6 +8,7 @@ mod access;
 mod admission;
 mod after;
 mod allocate;
+mod allowance;
 mod audit;
 mod body;
 mod bootstrap;

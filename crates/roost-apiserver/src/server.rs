@@ -153,11 +153,13 @@ async fn connect(
     };
     let Ok(Some((stream, cluster))) = tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await else { return };
     let certificates = stream.get_ref().1.peer_certificates().map(<[_]>::to_vec).unwrap_or_default();
-    let turns = Turns::of(Party::of(&cluster.tenant, certificates.first(), address));
+    let party = Party::of(&cluster.tenant, certificates.first(), address);
+    let turns = Turns::of(Arc::clone(&party));
     let peer = PeerCertificates::new(certificates);
     let service =
         ApiService::new(Arc::clone(&cluster)).map_request(move |mut request: http::Request<hyper::body::Incoming>| {
             request.extensions_mut().insert(peer.clone());
+            request.extensions_mut().insert(Arc::clone(&party));
             request
         });
     let mut builder = auto::Builder::new(turns.clone());

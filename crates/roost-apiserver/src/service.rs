@@ -25,6 +25,7 @@ use crate::cluster::Cluster;
 use crate::negotiate::{self, Format};
 use crate::request::{Query, RequestInfo};
 use crate::respond::{self, Body};
+use crate::turns::Party;
 use crate::{documents, handle, heavy, metrics, tunnel};
 
 /// How long a request that is not a watch may take.
@@ -199,6 +200,7 @@ where
     }
     account.labels = metrics::labels(cluster, &info, &parts.method, &parts.headers, &query);
     let permit = cluster.flow.enter(&user).await?;
+    let party = parts.extensions.remove();
     let call = Arc::new(Call {
         cluster: Arc::clone(cluster),
         user,
@@ -210,8 +212,9 @@ where
         warnings: Warnings::default(),
         annotations: Annotations::default(),
     });
-    let work =
-        async { if is_tunnel { tunnel::answer(&call) } else { perform(&call, body, &mut account.too_large).await } };
+    let work = async {
+        if is_tunnel { tunnel::answer(&call) } else { perform(&call, party, body, &mut account.too_large).await }
+    };
     let left = patience.saturating_sub(account.started.elapsed());
     let outcome = if left.is_zero() { None } else { tokio::time::timeout(left, work).await.ok() };
     let Some(outcome) = outcome else {
@@ -233,6 +236,7 @@ where
 /// Does what is asked for, beside the others or, where it is heavy, behind them.
 async fn perform<B>(
     call: &Arc<Call>,
+    party: Option<Arc<Party>>,
     body: &mut body::Unread<B>,
     too_large: &mut bool,
 ) -> Result<Response<Body>, Status>
@@ -256,9 +260,9 @@ where
     if !heavy::is_heavy(call, &bytes) {
         return handle::resource(call, bytes).await;
     }
-    let _turn = call.cluster.flow.enter_heavy(&call.user).await?;
+    let _turn = call.cluster.flow.enter_heavy(&call.user, party.as_deref()).await?;
     let call = Arc::clone(call);
-    heavy::run(Box::pin(async move { handle::resource(&call, bytes).await })).await
+    heavy::run(party, Box::pin(async move { handle::resource(&call, bytes).await })).await
 }
 
 /// How long the caller wants to wait, which may be less than the server would.

@@ -21,6 +21,7 @@ use parking_lot::Mutex;
 use rustls_pki_types::CertificateDer;
 use tokio::runtime::{Handle, Runtime};
 
+use crate::allowance::Allowance;
 use crate::threads;
 
 /// What a party takes is judged over this time.
@@ -97,6 +98,8 @@ pub(crate) struct Party {
     /// Whether others go first, and until when that holds.
     stands_back: AtomicBool,
     decided_until: AtomicU64,
+    /// What it may have of the threads for heavy requests.
+    heavy: Allowance,
 }
 
 impl Party {
@@ -129,6 +132,25 @@ impl Party {
         let time = nanoseconds(time);
         if self.taken.fetch_add(time, Ordering::Relaxed) + time > nanoseconds(MUCH) {
             self.much_until.store(now + nanoseconds(PRESENCE), Ordering::Relaxed);
+        }
+    }
+
+    /// Counts what a heavy request took on one of `threads`.
+    pub(crate) fn take_heavy(&self, time: Duration, threads: usize) {
+        let now = PARTIES.now();
+        self.take(time, now);
+        self.heavy.take(time, threads, now);
+    }
+
+    /// Waits until it may have a heavy request worked on: while somebody else is there, and it has had its part.
+    pub(crate) async fn wait_for_heavy(&self) {
+        loop {
+            let now = PARTIES.now();
+            let wait = self.heavy.wait(now);
+            if wait.is_zero() || !self.stands_back(now) {
+                return;
+            }
+            tokio::time::sleep(wait.min(WINDOW)).await;
         }
     }
 
@@ -285,6 +307,17 @@ mod tests {
         assert!(!modest.is_expected_beside(2, 101));
         assert!(modest.is_expected_beside(1, 130));
         assert!(!modest.is_expected_beside(1, 131));
+    }
+
+    #[tokio::test]
+    async fn heavy_work_waits_for_its_part_beside_others() {
+        let (greedy, modest) = (Party::of("greedy beside", None, None), Party::of("modest beside", None, None));
+        let begin = Instant::now();
+        greedy.wait_for_heavy().await;
+        greedy.take_heavy(Duration::from_millis(350), 1);
+        assert!(!modest.stands_back(PARTIES.now()));
+        greedy.wait_for_heavy().await;
+        assert!(begin.elapsed() >= Duration::from_millis(400), "a second ahead of 1.4 s");
     }
 
     /// Takes a quarter of [`MUCH`] with each poll and says on which thread that was.
