@@ -170,8 +170,8 @@ impl Patch {
                 if self.kind == PatchType::Strategic {
                     findings.sort();
                 } else if is_without_version(patched) {
-                    let read = read_without_version(patched, resource.ty);
-                    (object, findings) = read.map_err(|error| refuse(shown(), error.to_string()))?;
+                    let read = read_without_version(patched, &target.resource.kind, resource.ty);
+                    (object, findings) = read.map_err(|why| refuse(shown(), why))?;
                 }
                 strict.extend(findings);
                 if !strict.is_empty() && options.validation == FieldValidation::Strict {

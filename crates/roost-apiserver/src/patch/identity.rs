@@ -1,7 +1,6 @@
 //! What a patched object says it is: it must stay the object and the kind that the path names.
 
 use roost_kinds::Type;
-use roost_kinds::json::DecodeError;
 use roost_object::field::{Error, Path, quote};
 use roost_object::{GroupKind, GroupVersionKind, Status, Value};
 use serde_json::json;
@@ -101,11 +100,18 @@ pub(super) fn is_without_version(patched: &Value) -> bool {
 
 /// Without a version stock reads the object as its internal type. That has the fields of the metadata at its top, and none
 /// of the others that JSON names.
-pub(super) fn read_without_version(patched: &Value, ty: &'static Type) -> Result<(Value, Vec<String>), DecodeError> {
+pub(super) fn read_without_version(
+    patched: &Value,
+    kind: &str,
+    ty: &'static Type,
+) -> Result<(Value, Vec<String>), String> {
     let fields = patched.as_object().into_iter().flatten();
     let fields = fields.filter(|(name, _)| !matches!(name.as_str(), "apiVersion" | "kind"));
     let metadata: Value = fields.map(|(name, value)| (name.clone(), value.clone())).collect();
-    let decoded = roost_kinds::json::decode(json!({ "metadata": metadata }), ty)?;
+    let decoded = roost_kinds::json::decode(json!({ "metadata": metadata }), ty).map_err(|error| {
+        let words = error.to_string().replacen(" ObjectMeta.metadata.", &format!(" {kind}.metadata."), 1);
+        words.replacen(".metadata.", ".ObjectMeta.", 1)
+    })?;
     let findings = decoded.findings.iter().map(|finding| finding.replacen("\"metadata.", "\"", 1)).collect();
     Ok((decoded.value, findings))
 }
