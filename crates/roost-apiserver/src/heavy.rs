@@ -7,12 +7,10 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
-use roost_kernel::Pauses;
+use roost_kernel::{Pauses, time_of_thread};
 use roost_object::Status;
-use rustix::time::{ClockId, clock_gettime};
 use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
@@ -91,11 +89,6 @@ impl<Work: Future> Future for Paused<Work> {
         }
         outcome
     }
-}
-
-/// How long the kernel has let this thread run.
-fn time_of_thread() -> Duration {
-    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
 }
 
 struct Task<T>(JoinHandle<T>);

@@ -5,5 +5,5 @@ mod pauses;
 mod turns;
 
 pub use memory::give_back_program;
-pub use pauses::Pauses;
+pub use pauses::{Pauses, time_of_thread};
 pub use turns::{come_soon, let_stand_back, stand_back};

@@ -1,13 +1,19 @@
 //! Pauses that a thread makes whatever it is at.
 
+use std::cell::Cell;
 use std::io;
 use std::num::NonZeroU64;
 use std::ptr;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// How long a thread works until its next pause.
 const WORK: Duration = Duration::from_micros(500);
+/// What it has done by then at least. On a machine that is so busy that a sleep takes longer than this clock's turn, it would
+/// do nothing but pause.
+const LEAST_WORK: Duration = Duration::from_micros(250);
 /// How long it sleeps then: whoever waits for the processor gets it at once, and keeps it.
 const SLEEP: Duration = Duration::from_micros(10);
 /// How much longer the kernel may make the sleep. The default is five times the sleep itself.
@@ -97,16 +103,31 @@ fn install() -> Result<(), i32> {
     if outcome == 0 { Ok(()) } else { Err(io::Error::last_os_error().raw_os_error().unwrap_or_default()) }
 }
 
+thread_local! {
+    /// How long this thread had run when it ended its last pause.
+    static PAUSED_AT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+}
+
+/// How long the kernel has let this thread run.
+#[must_use]
+pub fn time_of_thread() -> Duration {
+    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
+}
+
 #[allow(unsafe_code)]
 extern "C" fn pause(_signal: libc::c_int) {
-    // SAFETY: the place of the error number is that of this thread; what was interrupted finds its own there again. Sleeping is
-    // one of the calls that a handler may make.
+    if time_of_thread().saturating_sub(PAUSED_AT.get()) < LEAST_WORK {
+        return;
+    }
+    // SAFETY: the place of the error number is that of this thread; what was interrupted finds its own there again. Sleeping,
+    // like reading a clock, is one of the calls that a handler may make.
     unsafe {
         let error = *libc::__errno_location();
         let time = timespec(SLEEP);
         libc::nanosleep(&raw const time, ptr::null_mut());
         *libc::__errno_location() = error;
     }
+    PAUSED_AT.set(time_of_thread());
 }
 
 fn timespec(time: Duration) -> libc::timespec {
@@ -144,6 +165,17 @@ mod tests {
         let before = given_away();
         work();
         assert_eq!(given_away(), before);
+    }
+
+    #[test]
+    fn a_thread_works_between_two_pauses_however_often_it_is_woken_up() {
+        let pauses = Pauses::new().unwrap();
+        let (before, begin) = (given_away(), time_of_thread());
+        pauses.set(SLEEP);
+        work();
+        pauses.set(Duration::ZERO);
+        let (times, worked) = (given_away() - before, time_of_thread().saturating_sub(begin));
+        assert!(u128::from(times) <= worked.as_nanos() / LEAST_WORK.as_nanos() + 1, "{times} pauses in {worked:?}");
     }
 
     #[test]
