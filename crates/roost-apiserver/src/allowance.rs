@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::turns::nanoseconds;
+
 /// One party has this part of the threads in the long run, so that most of the time others do not meet its work at all.
 const PART: u64 = 4;
 /// How far ahead of its part it may be. Whoever starts, and reads all there is, is through with it by then.
@@ -28,10 +30,6 @@ impl Allowance {
     pub(crate) fn wait(&self, now: u64) -> Duration {
         Duration::from_nanos(self.even_at.load(Ordering::Relaxed).saturating_sub(now)).saturating_sub(AHEAD)
     }
-}
-
-fn nanoseconds(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
