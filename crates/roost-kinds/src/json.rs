@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::table::Type;
 use decoder::{Decoder, Stop};
 
-pub use empty::{stored, written};
+pub use empty::{compared, stored, written};
 pub use write::{write, write_float, write_untyped};
 
 /// An object in the form in which Go writes it.

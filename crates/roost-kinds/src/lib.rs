@@ -2,6 +2,7 @@
 //!
 //! The tables live in `generated` and hold facts only. Everything else in this crate is generic code that reads them.
 
+mod avoided_pods;
 pub mod bootstrap;
 pub mod convert;
 pub mod discovery;
@@ -20,6 +21,7 @@ pub mod unstructured;
 pub mod version;
 mod zero;
 
+pub use avoided_pods::AVOIDED_PODS;
 pub use convert::convert;
 pub use table::{Element, Field, ListType, Omit, Resource, Shape, Subresource, Type, Version};
 pub use type_ref::TypeRef;

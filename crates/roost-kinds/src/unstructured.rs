@@ -87,7 +87,10 @@ fn scalar(tree: &Value, shape: Shape, go: &str) -> Result<(), String> {
 fn unreadable(tree: &Value, go: &str) -> String {
     let found = match tree {
         Value::Bool(_) => "bool".to_owned(),
-        Value::Number(number) if go == "int32" => format!("number {number}"),
+        Value::Number(number) if go == "int32" => match number.as_f64() {
+            Some(float) if number.is_f64() && float.abs() < 1e21 => format!("number {float}"),
+            _ => format!("number {number}"),
+        },
         Value::Number(_) => "number".to_owned(),
         Value::Array(_) => "array".to_owned(),
         Value::Object(_) => "object".to_owned(),

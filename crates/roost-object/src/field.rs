@@ -312,7 +312,7 @@ pub fn quote(text: &str) -> String {
 
 /// Whether a character shows as itself: letters, marks, numbers, punctuation and symbols do; spaces other than the
 /// common one do not.
-fn is_printable(character: char) -> bool {
+pub fn is_printable(character: char) -> bool {
     // Behind a letter, a mark is not escaped.
     ['a', character].iter().collect::<String>().escape_debug().count() == 2
 }

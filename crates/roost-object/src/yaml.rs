@@ -42,6 +42,9 @@ impl YamlError {
 ///
 /// A key that is set twice is reported as stock's strict reader does: one sentence for the whole document.
 pub fn read(bytes: &[u8]) -> Result<Document, YamlError> {
+    if let Some(line) = tab_before_content(bytes) {
+        return Err(YamlError::at(line, "found character that cannot start any token"));
+    }
     // Most of what is sent as YAML is JSON, which reads faster and means the same.
     if bytes.trim_ascii_start().starts_with(b"{")
         && let Ok(mut document) = json::read(bytes)
@@ -63,6 +66,18 @@ pub fn read(bytes: &[u8]) -> Result<Document, YamlError> {
         duplicates.push(format!("yaml: unmarshal errors:\n  {}", builder.repeated.join("\n  ")));
     }
     Ok(Document { value, duplicates })
+}
+
+/// The line on which a tab stands where a document would begin; the parser takes such a tab for a blank.
+fn tab_before_content(bytes: &[u8]) -> Option<usize> {
+    for (index, line) in bytes.split(|byte| *byte == b'\n').enumerate() {
+        match line.iter().find(|byte| **byte != b' ') {
+            Some(b'\t') => return Some(index + 1),
+            None | Some(b'#' | b'\r') => {}
+            Some(_) => return None,
+        }
+    }
+    None
 }
 
 /// YAML goes through JSON text, in which a whole floating-point number has no fraction any more.

@@ -172,7 +172,9 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
         self.source.enter()?;
         let mut entries = Map::new();
         while let Some(key) = self.source.key()? {
-            let below = trail.below(Step::Key(&key));
+            // Stock's converter of trees leaves the keys of maps out of what it says.
+            let is_tree = self.integers == Integers::Wrap;
+            let below = trail.below(if is_tree { Step::Boundary } else { Step::Key(&key) });
             if entries.contains_key(&*key) && self.quiet == 0 {
                 self.findings.duplicate(&below);
             }
@@ -295,9 +297,10 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
             (Shape::SchemaOrBool(_), _) => {
                 return Err(Stop::Mismatch("boolean or JSON schema expected".to_owned()));
             }
+            // Go sets the pointer all the same, to something that holds nothing.
             _ => {
                 self.source.skip()?;
-                None
+                Some(Value::Null)
             }
         };
         self.quiet -= 1;
@@ -305,7 +308,7 @@ impl<'s, 'a, S: Source<'a>> Decoder<'s, 'a, S> {
             return Err(Stop::Mismatch(complaint));
         }
         self.mismatch = outside;
-        Ok(value.filter(|value| value.as_array().is_none_or(|elements| !elements.is_empty())))
+        Ok(value)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Lists and maps with nothing in them. Go tells them from missing ones as long as it has the object in memory; in JSON
-//! only some of them are written, and protobuf has no way to write one.
+//! only some of them are written, and protobuf has no way to write one. Schemas of custom resources are alike: where items
+//! are neither a schema nor a list, Go writes a null, which nobody reads back.
 
 use std::borrow::Cow;
 
@@ -11,13 +12,24 @@ use crate::zero;
 /// The form that decides which of them go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
+    /// Written to JSON.
+    Written,
+    /// Written to JSON and read again.
     Json,
+    /// Written to protobuf and read again.
     Protobuf,
+    /// With nothing of which Go's semantic comparison says that it is as good as missing.
+    Compared,
 }
 
 /// The object as Go writes it to JSON: this is what owners of fields, webhooks and policies see.
 pub fn written<'a>(object: &'a Value, ty: &'static Type) -> Cow<'a, Value> {
-    in_form(object, ty, Form::Json)
+    in_form(object, ty, Form::Written)
+}
+
+/// The object as stock compares it with another one to find out whether something changed.
+pub fn compared<'a>(object: &'a Value, ty: &'static Type) -> Cow<'a, Value> {
+    in_form(object, ty, Form::Compared)
 }
 
 /// The object as a stock server stores it.
@@ -45,6 +57,7 @@ fn holds_empty(value: &Value) -> bool {
     match value {
         Value::Array(elements) => elements.is_empty() || elements.iter().any(holds_empty),
         Value::Object(fields) => fields.is_empty() || fields.values().any(holds_empty),
+        Value::Null => true,
         _ => false,
     }
 }
@@ -54,20 +67,31 @@ fn goes(field: &Field, value: &Value, form: Form) -> bool {
     let is_empty = match (value, field.ty) {
         (Value::Array(elements), Shape::List(_) | Shape::Items(_)) => elements.is_empty(),
         (Value::Object(entries), Shape::Map(_)) => entries.is_empty(),
+        (value, Shape::SchemaOrArray(_)) => {
+            return matches!(form, Form::Json | Form::Protobuf) && holds_neither(value);
+        }
         _ => false,
     };
-    is_empty && (form == Form::Protobuf || (field.omit.empty && !field.pointer))
+    is_empty && (matches!(form, Form::Protobuf | Form::Compared) || (field.omit.empty && !field.pointer))
+}
+
+/// Whether what may be a schema or a list is neither.
+fn holds_neither(value: &Value) -> bool {
+    value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
 /// Whether the value of a field is left out of JSON because there is nothing in it.
 pub(super) fn is_unwritten(field: &Field, value: &Value) -> bool {
-    goes(field, value, Form::Json)
+    goes(field, value, Form::Written)
 }
 
 /// Whether the form leaves something out of the value.
 fn loses(value: &Value, shape: Shape, form: Form) -> bool {
     if !holds_empty(value) {
         return false;
+    }
+    if may_be_neither(shape) && value.is_array() && holds_neither(value) {
+        return true;
     }
     let goes_below = |field: &Field, value: &Value| goes(field, value, form) || loses(value, field.ty, form);
     match (beside_schemas(shape, value), value) {
@@ -84,6 +108,10 @@ fn loses(value: &Value, shape: Shape, form: Form) -> bool {
 
 /// Leaves out what the form does not have.
 fn clear(value: &mut Value, shape: Shape, form: Form) {
+    if may_be_neither(shape) && holds_neither(value) {
+        *value = Value::Null;
+        return;
+    }
     match (beside_schemas(shape, value), value) {
         (Shape::Struct(ty), Value::Object(fields)) => fields.retain(|name, value| {
             let Some(field) = ty.field(name) else { return true };
@@ -103,6 +131,10 @@ fn clear(value: &mut Value, shape: Shape, form: Form) {
             }
         }
     }
+}
+
+fn may_be_neither(shape: Shape) -> bool {
+    matches!(shape, Shape::SchemaOrArray(_) | Shape::SchemaOrStringArray(_))
 }
 
 /// What a place holds where it may hold a schema or something simpler.
@@ -165,5 +197,18 @@ mod tests {
         let definition = crate::json::decode(sent, ty).unwrap().value;
         assert_eq!(stored(&definition, ty)["spec"]["versions"], json!([]));
         assert!(stored(&definition, ty)["spec"]["names"].get("shortNames").is_none());
+    }
+
+    #[test]
+    fn items_that_are_neither_schema_nor_list_are_written_but_not_read_back() {
+        let ty = crate::type_of("apiextensions.k8s.io/v1", "CustomResourceDefinition").unwrap();
+        for items in [json!(1), json!("a"), json!([])] {
+            let sent = json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": {"items": items}}}]}});
+            let definition = crate::json::decode(sent, ty).unwrap().value;
+            let schema = |object: Cow<'_, Value>| object["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone();
+            assert_eq!(schema(written(&definition, ty)), json!({"items": null}));
+            assert_eq!(schema(compared(&definition, ty)), json!({"items": null}));
+            assert_eq!(schema(stored(&definition, ty)), json!({}));
+        }
     }
 }

@@ -32,6 +32,9 @@ pub fn write_untyped(out: &mut Vec<u8>, value: &Value) {
 fn typed(out: &mut Vec<u8>, value: &Value, shape: Shape) {
     match (shape, value) {
         (Shape::Struct(ty), Value::Object(fields)) => structure(out, fields, ty),
+        (Shape::SchemaOrArray(_) | Shape::SchemaOrStringArray(_), Value::Array(elements)) if elements.is_empty() => {
+            out.extend_from_slice(b"null");
+        }
         (Shape::List(element) | Shape::Items(element) | Shape::SchemaOrArray(element), Value::Array(elements)) => {
             list(out, elements, |out, value| typed(out, value, element.ty));
         }

@@ -44,8 +44,8 @@ fn field(out: &mut Vec<u8>, fields: &Map<String, Value>, field: &Field) {
                 wire::nested(out, field.number, |out| entry(out, key, element, value));
             }
         }
-        // A time that was sent and says nothing is another one than none.
-        Shape::Time | Shape::MicroTime if fields.contains_key(field.json) => {
+        // A time that was sent and says nothing is another one than none, and so are items that are neither schema nor list.
+        Shape::Time | Shape::MicroTime | Shape::SchemaOrArray(_) if fields.contains_key(field.json) => {
             single(out, field.number, field.ty, value);
         }
         _ if value.is_null() && field.pointer => {}

@@ -24,6 +24,18 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// The kind of a value in memory.
+    pub fn of(value: &Value) -> Kind {
+        match value {
+            Value::Null => Kind::Null,
+            Value::Bool(_) => Kind::Bool,
+            Value::Number(_) => Kind::Number,
+            Value::String(_) => Kind::String,
+            Value::Array(_) => Kind::Array,
+            Value::Object(_) => Kind::Object,
+        }
+    }
+
     /// The word for it in Go's decoding errors.
     pub fn go(self) -> &'static str {
         match self {

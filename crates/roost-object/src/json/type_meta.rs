@@ -58,9 +58,10 @@ fn read(reader: &mut Reader<'_>) -> Result<Result<TypeMeta, TypeMetaError>, Synt
         Kind::Object => {
             reader.enter()?;
             while let Some(key) = reader.key()? {
+                // Here Go does not mind the case.
                 let (target, field) = match &*key {
-                    "apiVersion" => (&mut found.api_version, "apiVersion"),
-                    "kind" => (&mut found.kind, "kind"),
+                    key if key.eq_ignore_ascii_case("apiVersion") => (&mut found.api_version, "apiVersion"),
+                    key if key.eq_ignore_ascii_case("kind") => (&mut found.kind, "kind"),
                     _ => {
                         reader.skip()?;
                         continue;

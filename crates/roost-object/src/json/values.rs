@@ -28,14 +28,7 @@ impl Values {
 
 impl<'a> Source<'a> for Values {
     fn peek(&mut self) -> Result<Kind, SyntaxError> {
-        Ok(match &self.next {
-            Value::Null => Kind::Null,
-            Value::Bool(_) => Kind::Bool,
-            Value::Number(_) => Kind::Number,
-            Value::String(_) => Kind::String,
-            Value::Array(_) => Kind::Array,
-            Value::Object(_) => Kind::Object,
-        })
+        Ok(Kind::of(&self.next))
     }
 
     fn take(&mut self) -> Result<Value, SyntaxError> {

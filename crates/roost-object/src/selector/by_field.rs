@@ -73,7 +73,9 @@ impl FieldSelector {
                 return Err(Error(format!("invalid selector: '{text}'; can't understand '{term}'")));
             };
             let value = unescape(value)?.into_owned();
-            requirements.push(FieldRequirement { field: field.to_owned(), negated, value });
+            if !field.is_empty() || !value.is_empty() {
+                requirements.push(FieldRequirement { field: field.to_owned(), negated, value });
+            }
         }
         Ok(Self { requirements })
     }
@@ -242,6 +244,7 @@ mod tests {
             (r"a=b\,c\=d\\", r"a=b\,c\=d\\"),
             ("==b,=a", "=b,=a"),
             ("a=", "a="),
+            ("=", ""),
             ("a!=", "a!="),
             ("foo", "invalid selector: 'foo'; can't understand 'foo'"),
             (r"a=\x", r"invalid field selector: invalid escape sequence: \x"),
