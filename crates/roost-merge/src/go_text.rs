@@ -79,13 +79,27 @@ fn write_number(out: &mut String, number: &Number) {
 fn write_float(out: &mut String, float: f64) {
     let size = float.abs();
     if size != 0.0 && !(1e-6..1e21).contains(&size) {
-        let text = format!("{float:e}");
-        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-        let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
-        let _ = write!(out, "{mantissa}e{sign}{digits}");
+        write_exponent(out, float, 1);
     } else {
         let _ = write!(out, "{float}");
     }
+}
+
+/// The same as `%v` prints them, where the exponent comes sooner and has two digits at least.
+fn write_short_float(out: &mut String, float: f64) {
+    let size = float.abs();
+    if size != 0.0 && !(1e-4..1e6).contains(&size) {
+        write_exponent(out, float, 2);
+    } else {
+        let _ = write!(out, "{float}");
+    }
+}
+
+fn write_exponent(out: &mut String, float: f64, width: usize) {
+    let text = format!("{float:e}");
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, digits) = exponent.strip_prefix('-').map_or(('+', exponent), |digits| ('-', digits));
+    let _ = write!(out, "{mantissa}e{sign}{digits:0>width$}");
 }
 
 /// A value as Go's `%v` prints what JSON decodes to: `map[a:1 b:[x y]]`.
@@ -100,7 +114,10 @@ fn write_plain(out: &mut String, value: &Value) {
         Value::Null => out.push_str("<nil>"),
         Value::String(text) => out.push_str(text),
         Value::Bool(_) => write_json(out, value),
-        Value::Number(number) => write_number(out, number),
+        Value::Number(number) => match number.as_f64().filter(|_| number.is_f64()) {
+            Some(float) => write_short_float(out, float),
+            None => write_number(out, number),
+        },
         Value::Array(items) => {
             out.push('[');
             for (position, item) in items.iter().enumerate() {
@@ -153,18 +170,6 @@ pub(crate) fn type_name(value: &Value) -> &'static str {
         Value::String(_) => "string",
         Value::Array(_) => "[]interface {}",
         Value::Object(_) => "map[string]interface {}",
-    }
-}
-
-/// What JSON calls the type of a value, as Go's decoder names it.
-pub(crate) fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 
@@ -229,6 +234,8 @@ mod tests {
     fn values_print_as_go_prints_them() {
         let value = json!({"b": ["x", 1], "a": {"c": null}});
         assert_eq!(plain(&value), "map[a:map[c:<nil>] b:[x 1]]");
+        let floats = json!([1_000_000.0, 999_999.5, 9.223_372_036_854_776e18, 0.000_01, 0.5]);
+        assert_eq!(plain(&floats), "[1e+06 999999.5 9.223372036854776e+18 1e-05 0.5]");
         assert_eq!(
             syntax(&value),
             r#"map[string]interface {}{"a":map[string]interface {}{"c":interface {}(nil)}, "b":[]interface {}{"x", 1}}"#

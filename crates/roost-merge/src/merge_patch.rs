@@ -1,16 +1,17 @@
 //! JSON merge patch (RFC 7386) with the habits of the library behind the stock server.
 
+use roost_object::json;
 use serde_json::{Map, Value};
 
+use crate::PatchError;
 use crate::lazy::Node;
-use crate::{PatchError, go_text};
 
 /// Whether a body can be a merge patch at all: it must be an object.
 pub fn check(patch: &Value) -> Result<(), PatchError> {
     let kind = match patch {
         Value::Object(_) => return Ok(()),
         Value::Null => return Err(PatchError::Malformed("Invalid JSON Patch".to_owned())),
-        other => go_text::json_kind(other),
+        other => json::Kind::of(other).go(),
     };
     Err(PatchError::Malformed(format!(
         "error decoding patch: json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"

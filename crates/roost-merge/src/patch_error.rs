@@ -18,6 +18,9 @@ pub enum PatchError {
         /// How many it has.
         count: usize,
     },
+    /// Merging it would take too long; stock has no such limit.
+    #[error("the patch repeats itself: merging its lists would go through more than {max} values", max = crate::strategic::effort::MAX_EFFORT)]
+    TooCostly,
     /// What stock reports as an internal error although the patch is at fault.
     #[error("{0}")]
     Internal(String),
@@ -32,7 +35,7 @@ impl PatchError {
                 let message = "the server rejected our request due to an error in our request";
                 Status::failure(422, "Invalid", message).with_details(Details::default())
             }
-            PatchError::TooManyOperations { .. } => Status::too_large(&self.to_string()),
+            PatchError::TooManyOperations { .. } | PatchError::TooCostly => Status::too_large(&self.to_string()),
             PatchError::Internal(message) => Status::failure(500, "", message.clone()),
         }
     }

@@ -212,6 +212,16 @@ pub fn check<N: Node>(
     typed::validate_types(config, node, holds).map_err(|errors| not_typed(config, &errors))
 }
 
+/// Checks the object that a configuration is applied to: its schema may have changed since it was written.
+pub fn check_live<N: Node>(live: &Value, node: N, holds: impl Fn(N) -> Holds + Copy) -> Result<(), ApplyError> {
+    if is_trackable(live, node, holds) {
+        return Ok(());
+    }
+    typed::validate_types(live, node, holds).map_err(|errors| {
+        ApplyError::Internal(format!("failed to create typed live object ({}): {errors}", describe(live)))
+    })
+}
+
 /// Whether an object can be tracked: stock drops all managers of one in which a value is not of its type, even where the
 /// write cannot change that value.
 pub fn is_trackable<N: Node>(object: &Value, node: N, holds: impl Fn(N) -> Holds) -> bool {
@@ -243,5 +253,9 @@ fn describe(object: &Value) -> String {
 fn type_text(object: &Value) -> String {
     let text = |name: &str| object.get(name).and_then(Value::as_str).unwrap_or_default();
     let (group, version) = text("apiVersion").split_once('/').unwrap_or(("", text("apiVersion")));
+    // What is no version makes the whole type unknown.
+    if version.contains('/') {
+        return "/, Kind=".to_owned();
+    }
     format!("{group}/{version}, Kind={}", text("kind"))
 }

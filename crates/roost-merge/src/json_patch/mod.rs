@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 pub use text::{check_tests, text};
 
-use crate::{PatchError, go_text};
+use crate::PatchError;
 
 /// How many operations a patch may have; stock's limit.
 pub const MAX_OPERATIONS: usize = 10_000;
@@ -32,7 +32,7 @@ pub fn apply(document: &Value, patch: &[u8]) -> Result<Value, PatchError> {
 fn decode(patch: &[u8]) -> Result<Vec<Map<String, Value>>, PatchError> {
     let malformed = |error: &dyn std::fmt::Display| PatchError::Malformed(format!("error decoding patch: {error}"));
     let mismatch = |value: &Value, into: &str| {
-        malformed(&format!("json: cannot unmarshal {} into Go {into}", go_text::json_kind(value)))
+        malformed(&format!("json: cannot unmarshal {} into Go {into}", json::Kind::of(value).go()))
     };
     let operations = match json::read(patch).map_err(|error| malformed(&error))?.value {
         Value::Array(operations) => operations,

@@ -4,18 +4,24 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{DIRECTIVE, Fields, StrategicSchema, bad_type, merge_maps, unknown_directive};
+use super::effort::Effort;
+use super::{DIRECTIVE, Fields, PatchField, StrategicSchema, bad_type, merge_maps, unknown_directive};
 use crate::{PatchError, go_text};
 
 /// How the elements of one list are told apart and merged.
 #[derive(Clone, Copy)]
-pub(super) struct Lists<S> {
+pub(super) struct Lists<'effort, S> {
     /// Empty for a list of scalars.
     pub(super) merge_key: &'static str,
     pub(super) element: Option<S>,
+    pub(super) effort: &'effort Effort,
 }
 
-impl<S: StrategicSchema> Lists<S> {
+impl<'effort, S: StrategicSchema> Lists<'effort, S> {
+    pub(super) fn new(field: PatchField<S>, effort: &'effort Effort) -> Self {
+        Self { merge_key: field.merge_key(), element: field.schema, effort }
+    }
+
     pub(super) fn merge(
         &self,
         original: Vec<Value>,
@@ -38,6 +44,7 @@ impl<S: StrategicSchema> Lists<S> {
         if original.is_empty() && patch.is_empty() {
             return Ok((Vec::new(), original));
         }
+        self.effort.spend(&original, &patch)?;
         if !check_elements(&original, &patch)? {
             if deletes {
                 let deleted: HashSet<_> = patch.iter().map(Value::to_string).collect();
@@ -62,7 +69,7 @@ impl<S: StrategicSchema> Lists<S> {
             let key = self.key_of(fields)?.to_string();
             if let Some(&at) = places.get(&key) {
                 let Value::Object(present) = merged[at].take() else { continue };
-                merged[at] = Value::Object(merge_maps(present, fields.clone(), self.element)?);
+                merged[at] = Value::Object(merge_maps(present, fields.clone(), self.element, self.effort)?);
             } else {
                 places.insert(key, merged.len());
                 if memory.len() < length {

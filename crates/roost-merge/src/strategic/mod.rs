@@ -1,14 +1,18 @@
 //! Strategic merge patch: a merge patch that knows which lists merge, and by which key.
 
+pub(crate) mod effort;
 mod lists;
 mod schema;
+mod shown;
 
 use std::collections::HashSet;
 
+use effort::Effort;
 use lists::Lists;
 use roost_object::json;
 pub use schema::{PatchField, StrategicSchema};
 use serde_json::{Map, Value};
+pub use shown::show;
 
 use crate::{PatchError, count_within, go_text};
 
@@ -16,11 +20,6 @@ const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM_LIST: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
-
-/// A patch as stock shows it in messages about what came out of it: `map[metadata:map[labels:map[a:b]]]`.
-pub fn show(patch: &Value) -> String {
-    go_text::plain(patch)
-}
 
 /// Applies a strategic merge patch.
 pub fn apply<S: StrategicSchema>(document: Value, patch: Value, schema: S) -> Result<Value, PatchError> {
@@ -30,7 +29,7 @@ pub fn apply<S: StrategicSchema>(document: Value, patch: Value, schema: S) -> Re
         other => {
             return Err(PatchError::Malformed(format!(
                 "json: cannot unmarshal {} into Go value of type map[string]interface {{}}",
-                go_text::json_kind(&other)
+                json::Kind::of(&other).go()
             )));
         }
     };
@@ -41,7 +40,7 @@ pub fn apply<S: StrategicSchema>(document: Value, patch: Value, schema: S) -> Re
     if patch.values().any(|value| count_within(value, json::MAX_DEPTH).is_none()) {
         return Err(PatchError::Malformed("exceeded max depth".to_owned()));
     }
-    merge_maps(document, patch, Some(schema)).map(Value::Object)
+    merge_maps(document, patch, Some(schema), &Effort::default()).map(Value::Object)
 }
 
 type Fields = Map<String, Value>;
@@ -50,6 +49,7 @@ fn merge_maps<S: StrategicSchema>(
     mut original: Fields,
     mut patch: Fields,
     schema: Option<S>,
+    effort: &Effort,
 ) -> Result<Fields, PatchError> {
     if let Some(directive) = patch.get(DIRECTIVE) {
         return match directive.as_str() {
@@ -62,7 +62,7 @@ fn merge_maps<S: StrategicSchema>(
         };
     }
     retain_keys(&mut original, &mut patch)?;
-    order_lists(&mut original, &mut patch, schema)?;
+    order_lists(&mut original, &mut patch, schema, effort)?;
     for (key, value) in patch {
         let (name, deletes) = match key.strip_prefix(DELETE_FROM_LIST) {
             Some(rest) => match rest.strip_prefix('/') {
@@ -78,13 +78,13 @@ fn merge_maps<S: StrategicSchema>(
         match (original.remove(&name), value) {
             (Some(Value::Object(present)), Value::Object(value)) => {
                 let field = lookup(schema, &name)?;
-                let merged = if field.replaces() { value } else { merge_maps(present, value, field.schema)? };
+                let merged = if field.replaces() { value } else { merge_maps(present, value, field.schema, effort)? };
                 original.insert(name, Value::Object(merged));
             }
             (Some(Value::Array(present)), Value::Array(value)) => {
                 let field = lookup_list(schema, &name)?;
                 let merged = if field.merges() || deletes {
-                    Lists { merge_key: field.merge_key(), element: field.schema }.merge(present, value, deletes)?
+                    Lists::new(field, effort).merge(present, value, deletes)?
                 } else {
                     value
                 };
@@ -133,6 +133,7 @@ fn order_lists<S: StrategicSchema>(
     original: &mut Fields,
     patch: &mut Fields,
     schema: Option<S>,
+    effort: &Effort,
 ) -> Result<(), PatchError> {
     let directives: Vec<_> = patch.keys().filter(|key| key.starts_with(ELEMENT_ORDER)).cloned().collect();
     for directive in directives {
@@ -150,13 +151,15 @@ fn order_lists<S: StrategicSchema>(
         };
         let (present, patched) = (list(original)?, list(patch)?);
         let field = lookup_list(schema, name)?;
-        let lists = Lists { merge_key: field.merge_key(), element: field.schema };
+        let merges = field.merges();
+        let lists = Lists::new(field, effort);
+        effort.spend(present.as_deref().unwrap_or_default(), patched.as_deref().unwrap_or_default())?;
         lists.check_order(patched.as_deref().unwrap_or_default(), &order)?;
         let items = patched.clone().unwrap_or_default();
         let (merged, present) = match (present, patched) {
             (Some(present), None) => (present.clone(), present),
             (None, Some(patched)) => (patched.into_iter().filter_map(without_directives).collect(), Vec::new()),
-            (Some(present), Some(patched)) if field.merges() => lists.merge_and_reuse(present, patched, false)?,
+            (Some(present), Some(patched)) if merges => lists.merge_and_reuse(present, patched, false)?,
             (Some(present), Some(patched)) => (patched, present),
             (None, None) => continue,
         };
