@@ -114,13 +114,26 @@ fn lists<'a>(left: &List<'a>, right: &List<'a>, meter: &Meter) -> Result<bool, E
         ListRule::Set => sets(left, right, meter),
         ListRule::Keyed(keys) => keyed(left, right, keys, meter),
         ListRule::Plain => {
+            let described = match left {
+                List::Json(list) => !list.is_untyped(),
+                List::Typed(..) => true,
+                List::Values(_) => false,
+            };
             for (a, b) in left.iter().zip(right.iter()) {
-                if !equal(&a?, &b?, meter)? {
+                if !equal_inside(described, &a?, &b?, meter)? {
                     return Ok(false);
                 }
             }
             Ok(true)
         }
+    }
+}
+
+/// Whether two elements are equal. Lists and maps that no schema describes pass over what cannot be compared.
+fn equal_inside<'a>(described: bool, left: &Value<'a>, right: &Value<'a>, meter: &Meter) -> Result<bool, EvalError> {
+    match equal(left, right, meter) {
+        Err(EvalError::Failed(_)) if !described => Ok(true),
+        outcome => outcome,
     }
 }
 
@@ -178,7 +191,7 @@ fn maps<'a>(left: &Map<'a>, right: &Map<'a>, meter: &Meter) -> Result<bool, Eval
         Map::Values(entries) => {
             for (key, value) in entries.iter() {
                 match right.find(&key.value())? {
-                    Some(other) if equal(value, &other, meter)? => {}
+                    Some(other) if equal_inside(false, value, &other, meter)? => {}
                     _ => return Ok(false),
                 }
             }
@@ -188,7 +201,10 @@ fn maps<'a>(left: &Map<'a>, right: &Map<'a>, meter: &Meter) -> Result<bool, Eval
                 meter.work(1)?;
                 if map.view(name).is_none() {
                     // What the schema does not name is compared as it is.
-                    let Map::Json(other) = right else { return Err(EvalError::no_such_overload()) };
+                    let other = match right {
+                        Map::Json(other) if !other.is_untyped() => other,
+                        _ => return Err(EvalError::no_such_overload()),
+                    };
                     if other.json().get(name).is_some_and(|other| other != raw) {
                         return Ok(false);
                     }
@@ -200,7 +216,7 @@ fn maps<'a>(left: &Map<'a>, right: &Map<'a>, meter: &Meter) -> Result<bool, Eval
                     Map::Values(_) => right.find(&Value::text(name.as_str()))?,
                 };
                 match (mine, theirs) {
-                    (Some(mine), Some(theirs)) if equal(&mine, &theirs, meter)? => {}
+                    (Some(mine), Some(theirs)) if equal_inside(!map.is_untyped(), &mine, &theirs, meter)? => {}
                     (None, None) => {}
                     _ => return Ok(false),
                 }

@@ -211,6 +211,11 @@ impl<'a> JsonList<'a> {
         Some(self.items.value(self.elements.get(index)?))
     }
 
+    /// Whether no schema describes the elements.
+    pub(crate) fn is_untyped(&self) -> bool {
+        matches!(self.items, View::Untyped)
+    }
+
     pub(crate) fn rule(&self) -> ListRule<'a> {
         self.rule
     }

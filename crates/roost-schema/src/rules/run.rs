@@ -101,6 +101,16 @@ fn field(path: &Path<'_>, below: Option<&str>) -> String {
     }
 }
 
+/// The old value of a rule for which it is optional. Stock's evaluator takes lists and objects out of an optional without
+/// their schemas, so that fields that no schema names are seen, and names are not escaped.
+fn in_optional<'a>(value: CelValue<'a>, json: &'a Value) -> Result<CelValue<'a>, EvalError> {
+    let held = match value {
+        CelValue::Map(_) | CelValue::List(_) | CelValue::Preserved(_) => View::Untyped.value(json)?,
+        scalar => scalar,
+    };
+    Ok(CelValue::Optional(Some(held.into())))
+}
+
 /// An error that shows the type of the place instead of the value.
 fn invalid(path: &Path<'_>, schema: &Structural, detail: String) -> Error {
     let value = Some(schema.kind.name().into());
@@ -190,7 +200,7 @@ impl Runner {
                 (true, None) => optional.then_some(Ok(CelValue::Optional(None))),
                 (true, Some(old)) => {
                     let value = view.value(old);
-                    Some(if optional { value.map(|value| CelValue::Optional(Some(value.into()))) } else { value })
+                    Some(if optional { value.and_then(|value| in_optional(value, old)) } else { value })
                 }
             };
             let variables = [Some(this.clone()), before];

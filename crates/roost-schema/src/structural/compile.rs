@@ -76,11 +76,13 @@ fn node(schema: &Value, depth: usize) -> Result<Structural, CompileError> {
         Some(Value::Bool(allowed)) => Additional::Allowed(*allowed),
         Some(inner) => Additional::Schema(Box::new(node(inner, depth + 1)?)),
     };
-    if let Some(items) = schema.get("items").filter(|items| !items.is_null()) {
-        if items.is_array() {
+    match schema.get("items") {
+        None | Some(Value::Null) => {}
+        Some(Value::Array(list)) if list.is_empty() => {}
+        Some(Value::Array(_)) => {
             return Err(CompileError::Unsupported("OpenAPIV3Schema 'items' must be a schema, but is an array"));
         }
-        out.items = Some(Box::new(node(items, depth + 1)?));
+        Some(items) => out.items = Some(Box::new(node(items, depth + 1)?)),
     }
     out.checks = checks(schema, out.kind, out.int_or_string, depth)?.map(Box::new);
     out.rules = crate::rules::RuleSet::declared(schema).map(Box::new);

@@ -1,11 +1,11 @@
 //! The metadata of embedded objects: what it must satisfy.
 
 use roost_object::field::{Error, Errors, Kind, Path};
-use roost_object::{metadata, names};
+use roost_object::{json, metadata, names};
 use serde_json::{Map, Value};
 
 use super::Structural;
-use super::metadata::{OBJECT_META, json_type, record_problem};
+use super::metadata::{OBJECT_META, record_problem};
 use crate::wording;
 
 impl Structural {
@@ -80,7 +80,10 @@ pub(crate) fn validate_resource(map: &Map<String, Value>, path: &Path<'_>, error
         let problem = match metadata {
             Value::Object(fields) => record_problem(fields, &OBJECT_META, ""),
             Value::Null => None,
-            other => Some(format!("json: cannot unmarshal {} into Go value of type v1.ObjectMeta", json_type(other))),
+            other => Some(format!(
+                "json: cannot unmarshal {} into Go value of type v1.ObjectMeta",
+                json::Kind::of(other).go()
+            )),
         };
         match (problem, metadata.as_object()) {
             (Some(words), _) => errors.push(wording::error(Kind::Invalid, path.to_string(), metadata, words)),

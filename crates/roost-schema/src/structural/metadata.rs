@@ -1,6 +1,7 @@
 //! Metadata of resources and of the objects embedded in them: decoding, coercion and validation.
 
 use roost_object::field::{Error, Kind};
+use roost_object::json;
 use serde_json::{Map, Value};
 
 use super::Structural;
@@ -204,7 +205,7 @@ fn decode(metadata: &mut Value, drop_malformed: bool, prefix: &str, unknown: &mu
         return Err(if drop_malformed {
             format!("invalid metadata: expected object, got {}", go_type(metadata))
         } else {
-            format!("json: cannot unmarshal {} into Go value of type v1.ObjectMeta", json_type(metadata))
+            format!("json: cannot unmarshal {} into Go value of type v1.ObjectMeta", json::Kind::of(metadata).go())
         });
     };
     if let Some(problem) = record_problem(map, &OBJECT_META, "") {
@@ -230,7 +231,7 @@ fn field_problem(name: &str, value: &Value, record: &Record, parent: &str) -> Op
     let mismatch = |value: &Value, wanted: &str| {
         let given = match value {
             Value::Number(number) if wanted == "int64" => format!("number {number}"),
-            other => json_type(other).to_owned(),
+            other => json::Kind::of(other).go().to_owned(),
         };
         Some(format!("json: cannot unmarshal {given} into Go struct field {}.{place} of type {wanted}", record.name))
     };
@@ -307,17 +308,6 @@ fn normalise(map: &mut Map<String, Value>, record: &Record, prefix: &str, unknow
             _ => true,
         }
     });
-}
-
-pub(super) fn json_type(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 fn go_type(value: &Value) -> &'static str {

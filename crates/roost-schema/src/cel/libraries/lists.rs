@@ -1,5 +1,7 @@
 //! Lists and sets.
 
+use std::cmp::Ordering;
+
 use super::{Builtin, Invocation};
 use crate::cel::compare::{contains, equal, order};
 use crate::cel::meter::Meter;
@@ -9,8 +11,8 @@ pub(super) fn builtin(function: &str) -> Option<Builtin> {
     Some(match function {
         "isSorted" => is_sorted,
         "sum" => sum,
-        "min" => |call| extreme(call, "min", std::cmp::Ordering::is_gt),
-        "max" => |call| extreme(call, "max", std::cmp::Ordering::is_lt),
+        "min" => |call| extreme(call, "min", Ordering::is_gt),
+        "max" => |call| extreme(call, "max", Ordering::is_lt),
         "slice" => slice,
         "flatten" => flatten,
         "lists.range" => range,
@@ -62,10 +64,28 @@ pub(super) fn position<'a>(list: &List<'a>, item: &Value<'a>, meter: &Meter, las
     Ok(Value::Int(found))
 }
 
-fn is_sorted<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
+/// The elements of the one list of a call. Which function is meant shows in the first of them.
+fn elements_of<'a>(call: &Invocation<'_, 'a>, fits: fn(&Value<'_>) -> bool) -> Result<Vec<Value<'a>>, EvalError> {
     let elements = one(call)?.to_vec()?;
-    for pair in elements.windows(2) {
-        if order(call.function, &pair[0], &pair[1])?.is_gt() {
+    if elements.first().is_some_and(|first| !fits(first)) { call.no_such_overload() } else { Ok(elements) }
+}
+
+fn is_comparable(value: &Value<'_>) -> bool {
+    is_summable(value) || matches!(value, Value::Bool(_) | Value::String(_) | Value::Bytes(_) | Value::Timestamp(_))
+}
+
+fn is_summable(value: &Value<'_>) -> bool {
+    matches!(value, Value::Int(_) | Value::Uint(_) | Value::Double(_) | Value::Duration(_))
+}
+
+/// How two elements compare; nothing where they cannot be compared, which nobody minds.
+fn ordered(call: &Invocation<'_, '_>, left: &Value<'_>, right: &Value<'_>) -> Result<Option<Ordering>, EvalError> {
+    if is_comparable(right) { Ok(order(call.function, left, right).ok()) } else { Err(EvalError::no_such_overload()) }
+}
+
+fn is_sorted<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
+    for pair in elements_of(call, is_comparable)?.windows(2) {
+        if ordered(call, &pair[0], &pair[1])?.is_some_and(Ordering::is_gt) {
             return Ok(Value::Bool(false));
         }
     }
@@ -73,7 +93,7 @@ fn is_sorted<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
 }
 
 fn sum<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
-    let elements = one(call)?.to_vec()?;
+    let elements = elements_of(call, is_summable)?;
     let mut total = match elements.first() {
         Some(Value::Uint(_)) => Value::Uint(0),
         Some(Value::Double(_)) => Value::Double(0.0),
@@ -88,13 +108,12 @@ fn sum<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
     Ok(total)
 }
 
-fn extreme<'a>(call: &Invocation<'_, 'a>, name: &str, replaces: fn(std::cmp::Ordering) -> bool) -> Outcome<'a> {
+fn extreme<'a>(call: &Invocation<'_, 'a>, name: &str, replaces: fn(Ordering) -> bool) -> Outcome<'a> {
     let mut best: Option<Value<'a>> = None;
-    for element in one(call)?.iter() {
-        let element = element?;
+    for element in elements_of(call, is_comparable)? {
         let better = match &best {
             None => true,
-            Some(known) => replaces(order(call.function, known, &element)?),
+            Some(known) => ordered(call, known, &element)?.is_some_and(replaces),
         };
         if better {
             best = Some(element);

@@ -68,7 +68,7 @@ fn map_list(schema: Props<'_>, keys: &[&str], path: &Path<'_>, errors: &mut Erro
         None => {
             errors.push(Error::required(&items_path, "must have a schema if x-kubernetes-list-type is map"));
         }
-        Some(Items::Many(_)) => {
+        Some(Items::Nothing | Items::Many(_)) => {
             let words = "must only have a single schema if x-kubernetes-list-type is map";
             let shown = shown::items(schema);
             errors.push(wording::error_showing(Kind::Invalid, items_path.to_string(), &shown, words));

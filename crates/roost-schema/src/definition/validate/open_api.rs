@@ -313,6 +313,7 @@ impl Walker<'_> {
             }
             let items_path = path.child("items");
             match items {
+                Items::Nothing => {}
                 Items::One(item) => {
                     self.walk(item, &context, false, rules.and_then(RuleContext::items), &items_path);
                 }

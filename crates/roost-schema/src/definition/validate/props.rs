@@ -8,6 +8,8 @@ pub(super) struct Props<'a>(&'a Map<String, Value>);
 
 /// What follows `items`.
 pub(super) enum Items<'a> {
+    /// Something that is neither a schema nor a list, which stock reads as neither.
+    Nothing,
     One(Props<'a>),
     Many(Vec<Props<'a>>),
 }
@@ -84,7 +86,8 @@ impl<'a> Props<'a> {
     }
 
     pub(super) fn items(self) -> Option<Items<'a>> {
-        match self.get("items")? {
+        match self.0.get("items")? {
+            Value::Null => Some(Items::Nothing),
             Value::Array(list) => Some(Items::Many(list.iter().filter_map(Props::of).collect())),
             other => Props::of(other).map(Items::One),
         }
@@ -93,7 +96,7 @@ impl<'a> Props<'a> {
     pub(super) fn item(self) -> Option<Props<'a>> {
         match self.items()? {
             Items::One(item) => Some(item),
-            Items::Many(_) => None,
+            Items::Nothing | Items::Many(_) => None,
         }
     }
 
@@ -126,7 +129,7 @@ impl<'a> Props<'a> {
         match self.items() {
             Some(Items::One(item)) => visit(item),
             Some(Items::Many(items)) => items.into_iter().for_each(&mut *visit),
-            None => {}
+            Some(Items::Nothing) | None => {}
         }
         for name in ["allOf", "anyOf", "oneOf"] {
             self.schemas(name).into_iter().for_each(&mut *visit);

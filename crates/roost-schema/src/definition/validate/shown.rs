@@ -135,6 +135,7 @@ fn rules(props: Props<'_>) -> String {
 pub(super) fn items(props: Props<'_>) -> String {
     match props.items() {
         None => "null".to_owned(),
+        Some(Items::Nothing) => Fields::new().add("Schema", "null").add("JSONSchemas", "null").end(),
         Some(Items::One(item)) => Fields::new().add("Schema", &schema(item)).add("JSONSchemas", "null").end(),
         Some(Items::Many(items)) => {
             let shown = list(Some(&items), |item| schema(*item));

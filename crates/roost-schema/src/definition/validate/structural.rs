@@ -25,7 +25,7 @@ pub(super) fn validate(schema: Props<'_>, path: &Path<'_>) -> Errors {
 
 fn invariants(schema: Props<'_>, level: Level, path: &Path<'_>, errors: &mut Errors) {
     let kind = schema.kind();
-    if kind == "array" && schema.items().is_none() {
+    if kind == "array" && schema.item().is_none() {
         errors.push(Error::required(&path.child("items"), "must be specified"));
     }
     if let Some(item) = schema.item() {
