@@ -10,6 +10,7 @@
 //! [`Check::OneOfGiven`]; when the first fails, the checks behind it are not made.
 
 use roost_object::field::{Error, Errors, Path};
+use roost_object::json::Kind;
 use roost_object::{Quantity, Value, metadata, names};
 
 use crate::{internal, shown};
@@ -266,6 +267,15 @@ pub fn elements(value: &Value) -> &[Value] {
 /// The text of a field; empty where there is none.
 pub fn text<'a>(value: &'a Value, name: &str) -> &'a str {
     value[name].as_str().unwrap_or_default()
+}
+
+/// A list that an annotation holds as JSON, or what Go says of a text that is none.
+pub(crate) fn annotated_list(text: &str, go: &str) -> Result<Value, String> {
+    let list = roost_object::json::read(text.as_bytes()).map_err(|error| error.to_string())?.value;
+    match Kind::of(&list) {
+        Kind::Array | Kind::Null => Ok(list),
+        kind => Err(format!("json: cannot unmarshal {} into Go value of type {go}", kind.go())),
+    }
 }
 
 /// Reports a field, of one of stock's internal types, that changed although it may not.

@@ -235,6 +235,24 @@ pub fn keep_all_but_status(new: &mut Value, old: &Value) {
     *new = kept;
 }
 
+/// The `prepare_status_update` of the kinds that take back what a status may not touch of the metadata, and no more.
+pub fn keep_spec_and_metadata(new: &mut Value, old: &Value) {
+    keep_spec(new, old);
+    keep_metadata(new, old, METADATA_OF_STATUS);
+}
+
+/// What of the metadata is no part of a status.
+pub(crate) const METADATA_OF_STATUS: &[&str] =
+    &["deletionTimestamp", "generation", "selfLink", "labels", "annotations", "finalizers", "ownerReferences"];
+
+pub(crate) fn keep_metadata(new: &mut Value, old: &Value, names: &[&str]) {
+    if let Some(metadata) = new.get_mut("metadata") {
+        for name in names {
+            copy_field(metadata, &old["metadata"], name);
+        }
+    }
+}
+
 fn copy_field(to: &mut Value, from: &Value, name: &str) {
     if let Some(object) = to.as_object_mut() {
         match from.get(name) {

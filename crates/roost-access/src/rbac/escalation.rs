@@ -62,6 +62,7 @@ pub fn confirm_no_escalation(
 
 fn unresolved(error: &UnresolvedRole, resource: &str) -> Status {
     match error {
+        UnresolvedRole::NotFound { name, .. } if name.is_empty() => Status::bad_request("Name parameter required."),
         UnresolvedRole::NotFound { name, .. } => Status::not_found(&GroupResource::new(GROUP, resource), name),
         UnresolvedRole::UnsupportedKind(_) => Status::failure(500, "", error.to_string()),
     }

@@ -5,6 +5,7 @@ use roost_pki::Secret;
 use serde_json::{Map, Value, json};
 
 use crate::token::{Authenticated, Error};
+use crate::user::User;
 
 /// A question about a token.
 #[derive(Clone, Debug)]
@@ -16,6 +17,18 @@ pub struct TokenReview {
 }
 
 impl TokenReview {
+    /// What is shown as a bearer token: stock puts the token into a header and takes from it what ends at a space. None where
+    /// nothing is left, which says that nobody in particular asks.
+    pub fn shown(&self) -> Option<&str> {
+        let token = self.token.expose().trim_end_matches(char::is_whitespace);
+        token.split(' ').next().filter(|shown| !shown.is_empty())
+    }
+
+    /// Whom the server takes the caller for who shows no token.
+    pub fn nobody(&self) -> Authenticated {
+        Authenticated { user: User::anonymous(), audiences: self.audiences.clone(), secret: None }
+    }
+
     /// Reads a review.
     pub fn new(object: &Value, own_audiences: &[String]) -> Result<Self, Status> {
         let spec = &object["spec"];
@@ -58,7 +71,6 @@ pub fn token_review_answer(outcome: Result<Option<&Authenticated>, &Error>) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::user::User;
 
     #[test]
     fn answers_have_the_shape_of_stock() {
@@ -67,6 +79,10 @@ mod tests {
         assert_eq!(refused.message, "token is required for TokenReview in authentication");
         let review = TokenReview::new(&json!({"spec": {"token": "t"}}), &own).unwrap();
         assert_eq!(review.audiences, own);
+        let shown = |token: &str| {
+            TokenReview::new(&json!({"spec": {"token": token}}), &own).unwrap().shown().map(str::to_owned)
+        };
+        assert_eq!((shown("a b"), shown(" a"), shown(" ")), (Some("a".to_owned()), None, None));
         assert!(!format!("{review:?}").contains("\"t\""));
         let found = Authenticated { user: User::new("bot", ["g"]), audiences: vec!["api".into()], secret: None };
         assert_eq!(

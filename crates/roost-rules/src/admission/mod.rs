@@ -7,7 +7,7 @@ mod webhook;
 use roost_object::Value;
 
 use crate::check::text;
-use crate::{Generation, Rules, drop_status, keep_status};
+use crate::{Generation, Rules, drop_status, keep_spec_and_metadata, keep_status};
 
 const GROUP: &str = "admissionregistration.k8s.io";
 /// Names with this ending belong to policies that come from files.
@@ -43,6 +43,7 @@ pub(crate) static TABLE: &[Rules] = &[
         defaults: policy::defaults,
         prepare_create: drop_status,
         prepare_update: keep_status,
+        prepare_status_update: keep_spec_and_metadata,
         validate: |policy, errors| policy::validate(policy, None, errors),
         validate_update: |new, old, errors| policy::validate(new, Some(old), errors),
         validate_status_update: policy::validate_status_update,

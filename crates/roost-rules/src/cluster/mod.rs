@@ -7,7 +7,7 @@ use crate::check::{Check, LABEL, NOT_NEGATIVE, SUBDOMAIN, Spot, elements, immuta
 use crate::fill::Fill;
 use crate::pod::warnings::old_node_label;
 use crate::pod::{PodOptions, validate_overhead, validate_tolerations};
-use crate::{NameRule, Rules, keep_status, shown};
+use crate::{NameRule, Rules, keep_metadata, keep_spec, keep_status, shown};
 
 pub(crate) static TABLE: &[Rules] = &[
     Rules {
@@ -41,6 +41,10 @@ pub(crate) static TABLE: &[Rules] = &[
         defaults: api_service_defaults,
         prepare_create: prepare_api_service,
         prepare_update: keep_status,
+        prepare_status_update: |new, old| {
+            keep_spec(new, old);
+            keep_metadata(new, old, &["labels", "annotations", "finalizers", "ownerReferences"]);
+        },
         stamp: stamp_api_service,
         validate: validate_api_service,
         validate_update: |new, _, errors| validate_api_service(new, errors),

@@ -47,7 +47,9 @@ fn validate_frozen(new: &Value, old: &Value, fields: &[&str], errors: &mut Error
         errors.push(Error::forbidden(&Path::new("immutable"), FROZEN));
     }
     for field in fields {
-        if !internal::same("{s", &new[field], &old[field]) {
+        // One that is sent empty is another one than none.
+        let is_new = new[field].is_object() != old[field].is_object();
+        if is_new || !internal::same("{s", &new[field], &old[field]) {
             errors.push(Error::forbidden(&Path::new(field), FROZEN));
         }
     }

@@ -5,11 +5,12 @@ use roost_object::{Value, names};
 
 use super::resource_names::validate_amount;
 use crate::address_range;
-use crate::check::{Check, Field, LABEL, SUBDOMAIN, Spot, elements, text};
+use crate::check::{Check, Field, LABEL, SUBDOMAIN, Spot, annotated_list, elements, text};
 use crate::fill::{Fill, round_resource_list};
 use crate::shown;
 
 const TAINTS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/taints";
+const AVOIDED_PODS_ANNOTATION: &str = "scheduler.alpha.kubernetes.io/preferAvoidPods";
 const EFFECTS: &[&str] = &["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 static CONFIG_MAP_SOURCE: &[Field] = &[
@@ -102,15 +103,41 @@ pub(super) fn validate(node: &Value, errors: &mut Errors) {
 }
 
 fn validate_annotations(node: &Value, errors: &mut Errors) {
-    let taints = text(&node["metadata"]["annotations"], TAINTS_ANNOTATION);
-    if taints.is_empty() {
-        return;
-    }
+    let annotations = &node["metadata"]["annotations"];
     let path = Path::new("metadata.annotations");
-    match serde_json::from_str::<Value>(taints) {
-        Ok(taints) => validate_taints(&Spot::new(&taints, path.child(TAINTS_ANNOTATION)), errors),
-        Err(error) => errors.push(Error::invalid(&path, TAINTS_ANNOTATION, error.to_string())),
+    let taints = text(annotations, TAINTS_ANNOTATION);
+    if !taints.is_empty() {
+        match annotated_list(taints, "[]core.Taint") {
+            Ok(taints) => validate_taints(&Spot::new(&taints, path.child(TAINTS_ANNOTATION)), errors),
+            Err(why) => errors.push(Error::invalid(&path, TAINTS_ANNOTATION, why)),
+        }
     }
+    let avoided = text(annotations, AVOIDED_PODS_ANNOTATION);
+    if !avoided.is_empty() {
+        match roost_kinds::json::read(avoided.as_bytes(), &roost_kinds::AVOIDED_PODS) {
+            Ok(avoided) => {
+                let entries = &avoided.value["preferAvoidPods"];
+                validate_avoided(&Spot::new(entries, path.child(AVOIDED_PODS_ANNOTATION)), errors);
+            }
+            Err(error) => {
+                errors.push(Error::invalid(&path.child("AvoidPods"), AVOIDED_PODS_ANNOTATION, error.to_string()));
+            }
+        }
+    }
+}
+
+fn validate_avoided(entries: &Spot<'_>, errors: &mut Errors) {
+    entries.each(|_, entry| {
+        let signature = entry.path.child("PodSignature");
+        match &entry.value["podSignature"]["podController"] {
+            Value::Null => errors.push(Error::required(&signature, "")),
+            owner if owner["controller"] == false => {
+                let path = signature.child("PodController");
+                errors.push(Error::invalid(&path.child("Controller"), false, "must point to a controller"));
+            }
+            _ => {}
+        }
+    });
 }
 
 fn validate_taints(taints: &Spot<'_>, errors: &mut Errors) {

@@ -39,7 +39,7 @@ fn results(claim: &Value) -> Vec<String> {
 
 /// Drops what is said about devices that the claim no longer has.
 pub(super) fn prepare_update(new: &mut Value, old: &Value) {
-    crate::keep_all_but_status(new, old);
+    crate::keep_spec_and_metadata(new, old);
     let kept = results(new);
     let gone: Vec<String> = results(old).into_iter().filter(|device| !kept.contains(device)).collect();
     let Some(status) = new.at("status") else { return };

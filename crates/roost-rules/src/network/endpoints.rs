@@ -283,6 +283,11 @@ pub(super) fn slice_warnings(slice: &Value, warnings: &mut Vec<String>) {
     if text(slice, "addressType") == "FQDN" {
         warnings.push("spec.addressType: FQDN endpoints are deprecated".to_owned());
     }
+    slice_address_warnings(slice, warnings);
+}
+
+/// What an update is worth: the type of its addresses was chosen long before.
+pub(super) fn slice_address_warnings(slice: &Value, warnings: &mut Vec<String>) {
     let manager = text(&slice["metadata"]["labels"], "endpointslice.kubernetes.io/managed-by");
     if manager == "endpointslice-controller.k8s.io" || manager == "endpointslicemirroring-controller.k8s.io" {
         return;

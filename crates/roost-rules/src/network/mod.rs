@@ -16,7 +16,7 @@ mod service_warnings;
 use roost_object::Value;
 
 use crate::check::elements;
-use crate::{Generation, NameRule, Rules, drop_status, keep_spec, keep_status};
+use crate::{Generation, NameRule, Rules, drop_status, keep_spec, keep_spec_and_metadata, keep_status};
 
 const GROUP: &str = "networking.k8s.io";
 
@@ -56,6 +56,8 @@ pub(crate) static TABLE: &[Rules] = &[
         validate: |slice, errors| endpoints::validate_slice(slice, None, errors),
         validate_update: |new, old, errors| endpoints::validate_slice(new, Some(old), errors),
         warnings: endpoints::slice_warnings,
+        warns_on_update: |_, _| false,
+        update_warnings: |new, _, warnings| endpoints::slice_address_warnings(new, warnings),
         ..Rules::NONE
     },
     Rules {
@@ -104,6 +106,7 @@ pub(crate) static TABLE: &[Rules] = &[
         kind: "ServiceCIDR",
         prepare_create: drop_status,
         prepare_update: keep_status,
+        prepare_status_update: keep_spec_and_metadata,
         validate: ranges::validate_range,
         validate_update: ranges::validate_range_update,
         ..Rules::NONE

@@ -66,8 +66,10 @@ pub(super) fn prepare_create(service: &mut Value) {
     drop_internal_policy(service);
 }
 
+/// Drops what is not shown, unless validation has to refuse it.
 fn drop_internal_policy(service: &mut Value) {
     if text(&service["spec"], "type") == "ExternalName"
+        && matches!(text(&service["spec"], "internalTrafficPolicy"), "Cluster" | "Local")
         && let Some(spec) = service.at("spec")
     {
         spec.drop_field("internalTrafficPolicy");

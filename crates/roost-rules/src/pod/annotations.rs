@@ -5,7 +5,7 @@ use roost_object::field::{Error, Errors, Path};
 
 use super::spec::Options;
 use super::{scheduling, visit_containers};
-use crate::check::{DESCENDING_PATH, Spot, text};
+use crate::check::{DESCENDING_PATH, Spot, annotated_list, text};
 
 pub(super) const MIRROR: &str = "kubernetes.io/config.mirror";
 const TOLERATIONS: &str = "scheduler.alpha.kubernetes.io/tolerations";
@@ -27,12 +27,11 @@ pub(super) fn validate(meta: &Value, spec: &Spot<'_>, path: &Path<'_>, options: 
         errors.push(Error::invalid(&path.key(MIRROR), value, words));
     }
     if let Some(value) = annotation(meta, TOLERATIONS).filter(|value| !value.is_empty()) {
-        match serde_json::from_str::<Vec<Value>>(value) {
+        match annotated_list(value, "[]core.Toleration") {
             Ok(tolerations) => {
-                let tolerations = Value::Array(tolerations);
                 scheduling::validate_tolerations(&Spot::new(&tolerations, path.child(TOLERATIONS)), options, errors);
             }
-            Err(error) => errors.push(Error::invalid(path, TOLERATIONS, error.to_string())),
+            Err(why) => errors.push(Error::invalid(path, TOLERATIONS, why)),
         }
     }
     if let Some(value) = annotation(meta, DELETION_COST)

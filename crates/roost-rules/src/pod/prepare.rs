@@ -145,7 +145,7 @@ pub(super) fn prepare_update(new: &mut Value, old: &Value) {
 /// An update of the status of a pod may also change its labels and annotations.
 pub(super) fn prepare_status_update(new: &mut Value, old: &Value) {
     new["spec"] = old["spec"].clone();
-    copy_metadata(new, old, &["deletionTimestamp", "ownerReferences"]);
+    crate::keep_metadata(new, old, &["deletionTimestamp", "ownerReferences"]);
     let status = new.at_or_empty("status");
     if let Some(class) = old["status"]["qosClass"].as_str() {
         status.fill_text("qosClass", class);
@@ -169,19 +169,6 @@ fn keep_observed_generations(status: &mut Value, old: &Value) {
     }
 }
 
-const METADATA_OF_STATUS: &[&str] =
-    &["deletionTimestamp", "generation", "selfLink", "labels", "annotations", "finalizers", "ownerReferences"];
-
-fn copy_metadata(new: &mut Value, old: &Value, names: &[&str]) {
-    let meta = new.at_or_empty("metadata");
-    for name in names {
-        match old["metadata"].get(name) {
-            Some(value) => meta[*name] = value.clone(),
-            None => meta.drop_field(name),
-        }
-    }
-}
-
 /// Keeps all of the stored pod but the ephemeral containers.
 pub fn prepare_ephemeral_containers(new: &mut Value, old: &Value) {
     let containers = new["spec"].get("ephemeralContainers").cloned();
@@ -191,7 +178,7 @@ pub fn prepare_ephemeral_containers(new: &mut Value, old: &Value) {
         None => new["spec"].drop_field("ephemeralContainers"),
     }
     crate::keep_status(new, old);
-    copy_metadata(new, old, METADATA_OF_STATUS);
+    crate::keep_metadata(new, old, crate::METADATA_OF_STATUS);
     drop_disabled(new.at_or_empty("spec"));
 }
 
@@ -225,5 +212,5 @@ pub fn prepare_resize(new: &mut Value, old: &Value) {
     }
     new["spec"] = spec;
     crate::keep_status(new, old);
-    copy_metadata(new, old, METADATA_OF_STATUS);
+    crate::keep_metadata(new, old, crate::METADATA_OF_STATUS);
 }

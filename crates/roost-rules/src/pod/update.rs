@@ -102,9 +102,11 @@ fn validate_tolerations(new: &Spot<'_>, old: &[Value], options: &Options, errors
 }
 
 fn validate_gates(new: &Spot<'_>, old: &[Value], errors: &mut Errors) {
-    new.each(|_, gate| {
+    let is_called = |gate: &Value, name: &str| text(gate, "name") == name;
+    new.each(|index, gate| {
         let name = text(gate.value, "name");
-        if !old.iter().any(|before| text(before, "name") == name) {
+        let comes_again = new.elements().iter().skip(index + 1).any(|later| is_called(later, name));
+        if !comes_again && !old.iter().any(|before| is_called(before, name)) {
             let words = format!("only deletion is allowed, but found new scheduling gate '{name}'");
             gate.field("name").forbidden(words, errors);
         }

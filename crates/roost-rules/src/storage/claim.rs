@@ -98,7 +98,7 @@ pub(super) fn validate_update(new: &Value, old: &Value, errors: &mut Errors) {
     } else {
         if text_of(is.as_ref()) != text_of(was.as_ref()) {
             let path = Path::new("metadata.annotations");
-            errors.push(Error::invalid(&path.key(CLASS_ANNOTATION), text_of(is.as_ref()), IMMUTABLE));
+            errors.push(Error::invalid(&path.child(CLASS_ANNOTATION), text_of(is.as_ref()), IMMUTABLE));
         }
         if named_later && (was.is_none() || was.as_ref() == Some(new_class)) {
             after.drop_field("storageClassName");

@@ -7,7 +7,7 @@ mod driver;
 mod source;
 mod volume;
 
-use crate::{Rules, drop_status, internal, keep_spec, keep_status};
+use crate::{Rules, drop_status, internal, keep_spec, keep_spec_and_metadata, keep_status};
 
 const GROUP: &str = "storage.k8s.io";
 
@@ -60,6 +60,7 @@ pub(crate) static TABLE: &[Rules] = &[
         defaults: attachment::defaults,
         prepare_create: drop_status,
         prepare_update: keep_status,
+        prepare_status_update: keep_spec_and_metadata,
         validate: attachment::validate,
         validate_update: attachment::validate_update,
         validate_status_update: attachment::validate_update,
