@@ -6,4 +6,4 @@ mod turns;
 
 pub use memory::give_back_program;
 pub use pauses::{Pauses, time_of_thread};
-pub use turns::{come_soon, let_stand_back, stand_back};
+pub use turns::{come_soon, let_stand_back, stand_back, stands_back};

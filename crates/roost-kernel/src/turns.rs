@@ -1,5 +1,6 @@
 //! Which thread the kernel lets run.
 
+use std::cell::Cell;
 use std::time::Duration;
 use std::{fs, io};
 
@@ -15,7 +16,18 @@ const SLICE: Duration = Duration::from_millis(3);
 /// Lets the kernel prefer other threads to the calling one: others need not wait for the end of its slice (kernels from 6.12;
 /// older ones ignore it).
 pub fn stand_back() -> io::Result<()> {
+    STANDS_BACK.set(true);
     set_back(None)
+}
+
+/// Whether the calling thread was asked to stand back.
+#[must_use]
+pub fn stands_back() -> bool {
+    STANDS_BACK.get()
+}
+
+thread_local! {
+    static STANDS_BACK: Cell<bool> = const { Cell::new(false) };
 }
 
 /// The same for all threads of this process that have a name, which it may not have started itself. Says how many there are.
@@ -76,7 +88,9 @@ mod tests {
     fn a_thread_that_comes_soon_keeps_its_share() {
         let of_others = niceness();
         std::thread::spawn(move || {
+            assert!(!stands_back());
             stand_back().unwrap();
+            assert!(stands_back());
             assert_eq!(niceness(), NICENESS.max(of_others));
             come_soon(Duration::from_micros(200)).unwrap();
             assert_eq!(niceness(), NICENESS.max(of_others));

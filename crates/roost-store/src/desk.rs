@@ -7,8 +7,10 @@ use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex, MutexGuard};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
+use crate::watch::{self, Watch};
 use crate::{CommitError, Revision, StorageError, Write};
 
 /// Half of the time that a sync takes, but at most half of this, is waited for a line to become as long as it was.
@@ -106,6 +108,7 @@ struct Papers {
     sync_time: Duration,
     /// Whether somebody has the pen.
     pen_taken: bool,
+    watch: Watch,
     /// Whether history may have become too old since somebody looked.
     idle_work: bool,
     closing: bool,
@@ -124,6 +127,13 @@ impl Papers {
             return self.closed || self.is_quiet();
         }
         !self.ready.is_empty() || !self.orders.is_empty() || (self.closing && self.is_quiet())
+    }
+
+    /// Whether nothing is going on, and nobody else is expected of this tenant.
+    fn is_deserted_for(&self, tenant: &str) -> bool {
+        let is_idle = !self.pen_taken && !self.closing && self.failed.is_none() && self.is_quiet();
+        let is_alone = || self.lines.get(tenant).is_none_or(|line| line.items.is_empty() && line.expected <= 1);
+        is_idle && self.ready.is_empty() && self.orders.is_empty() && is_alone()
     }
 
     /// Puts it at the end of its line. Answers whether there is something to see for the one who looks for a task: a line
@@ -178,7 +188,9 @@ impl Papers {
 
     fn release<'a>(&mut self, tenants: impl IntoIterator<Item = (&'a str, usize)>) {
         let expected_until = Instant::now() + self.sync_time.min(GATHER_MAX) / 2;
+        let mut commits = 0;
         for (tenant, count) in tenants {
+            commits += count;
             let Some(line) = self.lines.get_mut(tenant) else { continue };
             line.in_flight = false;
             line.expected = count;
@@ -187,6 +199,7 @@ impl Papers {
                 self.ready.push_back(tenant.into());
             }
         }
+        self.watch.end(commits);
     }
 }
 
@@ -210,6 +223,22 @@ impl Desk {
             self.tell(papers);
         }
         Ok(())
+    }
+
+    /// Leaves a request of somebody who may write on his own thread. Answers whether he has to: he has the pen then.
+    pub(crate) fn push_or_take_pen(&self, tenant: &str, item: Item, runtime: Handle) -> Result<bool, CommitError> {
+        let mut papers = self.open_papers()?;
+        let takes_pen = papers.watch.is_kept() && papers.is_deserted_for(tenant);
+        if !papers.push(tenant, item) {
+            return Ok(false);
+        }
+        if takes_pen {
+            papers.watch.begin(runtime);
+            papers.pen_taken = true;
+        } else {
+            self.tell(papers);
+        }
+        Ok(takes_pen)
     }
 
     pub(crate) fn order(&self, order: Order) -> Result<(), CommitError> {
@@ -270,10 +299,23 @@ impl Desk {
     /// while.
     pub(crate) fn take_pen(&self) -> bool {
         let mut papers = self.papers.lock();
-        let mut is_idle = false;
+        let (mut is_idle, mut watches) = (false, false);
         while !papers.closed && (papers.pen_taken || !papers.has_task()) && !is_idle {
             if !papers.pen_taken {
                 papers.forget_lines();
+            }
+            if watches && !papers.watch.is_worth_it() {
+                papers.watch.leave();
+                watches = false;
+            }
+            watches |= papers.watch.keep();
+            if watches {
+                if self.pen.wait_for(&mut papers, watch::LOOK).timed_out()
+                    && let Some(runtime) = papers.watch.stalled()
+                {
+                    MutexGuard::unlocked(&mut papers, || watch::call(&runtime));
+                }
+                continue;
             }
             if papers.idle_work {
                 let timed_out = self.pen.wait_for(&mut papers, IDLE_INTERVAL).timed_out();
@@ -281,6 +323,9 @@ impl Desk {
             } else {
                 self.pen.wait(&mut papers);
             }
+        }
+        if watches {
+            papers.watch.leave();
         }
         papers.pen_taken = true;
         papers.idle_work &= !is_idle;

@@ -15,6 +15,7 @@ mod plan;
 mod state;
 mod store;
 mod wakeups;
+mod watch;
 mod writer;
 
 pub use collection::Collection;

@@ -18,8 +18,8 @@ const EVENTS_PER_LOCK: usize = 1024;
 pub struct ListQuery<'a> {
     /// Only names that begin with this, such as `namespace/`.
     pub prefix: Option<&'a str>,
-    /// Only names that sort after this one.
-    pub after: Option<&'a str>,
+    /// Only this name and those that sort after it.
+    pub from: Option<&'a str>,
     /// At most so many entries; zero means all.
     pub limit: usize,
     /// The state at this revision instead of the newest.
@@ -28,7 +28,7 @@ pub struct ListQuery<'a> {
 
 impl ListQuery<'_> {
     fn precedes(&self, name: &str) -> bool {
-        self.prefix.is_some_and(|prefix| name < prefix) || self.after.is_some_and(|after| name <= after)
+        self.prefix.is_some_and(|prefix| name < prefix) || self.from.is_some_and(|from| name < from)
     }
 
     fn contains(&self, name: &str) -> bool {

@@ -12,7 +12,7 @@ use crate::journal::file::{FileJournal, FileOptions};
 use crate::journal::{Journal, OpenError, Replay};
 use crate::plan::Plan;
 use crate::state::State;
-use crate::writer;
+use crate::writer::{self, Writer};
 use crate::{
     Collection, CollectionState, CommitError, Compacted, Cursor, Entry, Event, ListError, ListQuery, Options, Page,
     Revision, Size, StorageError, Write,
@@ -29,13 +29,13 @@ enum Commits {
 
 /// Ends the writer's threads when the last handle goes, and waits for them, so that the journal can be opened again.
 struct WriterThreads {
-    desk: Arc<Desk>,
+    writer: Arc<Writer>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Drop for WriterThreads {
     fn drop(&mut self) {
-        self.desk.close(None);
+        self.writer.desk.close(None);
         for thread in self.threads.drain(..) {
             if thread.join().is_err() {
                 tracing::error!("a writer of the store panicked");
@@ -70,8 +70,8 @@ impl Store {
         let engine = Arc::new(Engine::new(replay.into_state(), options));
         let desk = Arc::new(Desk::default());
         let started = writer::start(Arc::clone(&engine), Arc::clone(&desk), Box::new(journal));
-        let threads = started.map_err(OpenError::io("start the writer's threads for", "the store"))?;
-        Ok(Self { engine, commits: Commits::Queued(Arc::new(WriterThreads { desk, threads })) })
+        let (writer, threads) = started.map_err(OpenError::io("start the writer's threads for", "the store"))?;
+        Ok(Self { engine, commits: Commits::Queued(Arc::new(WriterThreads { writer, threads })) })
     }
 
     /// The newest revision. It is durable, as everything that readers see.
@@ -100,9 +100,9 @@ impl Store {
     pub async fn commit(&self, writes: Vec<Write>) -> Result<Revision, CommitError> {
         Write::check(&writes).map_err(CommitError::Storage)?;
         match &self.commits {
-            Commits::Queued(writer) => {
+            Commits::Queued(threads) => {
                 let tenant = writes.first().map_or_else(String::new, |write| write.collection.tenant().into());
-                ask(|reply| writer.desk.push(&tenant, Item::Commit { writes, reply })).await
+                ask(|reply| threads.writer.take_in(&tenant, Item::Commit { writes, reply })).await
             }
             Commits::Inline => self.commit_inline(writes),
         }
@@ -143,7 +143,7 @@ impl Store {
     /// Removes everything of a tenant at one revision. A tenant that holds nothing is fine.
     pub async fn drop_tenant(&self, tenant: &str) -> Result<(), CommitError> {
         match &self.commits {
-            Commits::Queued(writer) => ask(|reply| writer.desk.push(tenant, Item::Drop { reply })).await,
+            Commits::Queued(threads) => ask(|reply| threads.writer.desk.push(tenant, Item::Drop { reply })).await,
             Commits::Inline => {
                 let mut state = self.engine.state.write();
                 if state.holds_tenant(tenant) {
@@ -162,7 +162,7 @@ impl Store {
     /// compacted too before this returns. A store does all this by itself as its options say.
     pub async fn compact(&self, before: Revision) -> Result<(), CommitError> {
         match &self.commits {
-            Commits::Queued(writer) => ask(|reply| writer.desk.order(Order::Compact { before, reply })).await,
+            Commits::Queued(threads) => ask(|reply| threads.writer.desk.order(Order::Compact { before, reply })).await,
             Commits::Inline => {
                 self.engine.trim_to(before);
                 Ok(())
@@ -184,9 +184,9 @@ impl Store {
     /// Finishes what is queued, closes the journal and releases its lock, though handles remain. Later commits fail with
     /// [`CommitError::Closed`]; reading goes on.
     pub async fn close(&self) {
-        if let Commits::Queued(writer) = &self.commits {
+        if let Commits::Queued(threads) = &self.commits {
             let (closed, wait) = oneshot::channel();
-            writer.desk.close(Some(closed));
+            threads.writer.desk.close(Some(closed));
             let _ = wait.await;
         }
     }

@@ -12,6 +12,7 @@ use crate::desk::{Desk, Item, Load, Order, Reply, Task};
 use crate::engine::Engine;
 use crate::journal::{Batch, Journal, SyncWork, unix_milliseconds};
 use crate::plan::Plan;
+use crate::watch;
 use crate::{CommitError, Event, Revision, StorageError};
 
 /// How many flights there are at most. One is enough for one tenant, however busy it is; the others are there so that
@@ -101,10 +102,12 @@ impl Flight {
     }
 }
 
-/// What the threads share.
-struct Writer {
+/// What those who write share.
+pub(crate) struct Writer {
     engine: Arc<Engine>,
-    desk: Arc<Desk>,
+    pub(crate) desk: Arc<Desk>,
+    /// Whether callers may write on their own threads.
+    borrows_threads: bool,
     /// None after the end.
     pen: Mutex<Option<Pen>>,
 }
@@ -135,8 +138,9 @@ pub(crate) fn start(
     engine: Arc<Engine>,
     desk: Arc<Desk>,
     journal: Box<dyn Journal>,
-) -> std::io::Result<Vec<JoinHandle<()>>> {
+) -> std::io::Result<(Arc<Writer>, Vec<JoinHandle<()>>)> {
     engine.set_stored_bytes(journal.stored_bytes());
+    let borrows_threads = journal.can_borrow_threads();
     let pen = Pen {
         journal,
         given: engine.state.read().revision,
@@ -147,19 +151,35 @@ pub(crate) fn start(
     };
     // What was read from the disk may be older than is kept.
     desk.expect_idle_work();
-    let writer = Arc::new(Writer { engine, desk, pen: Mutex::new(Some(pen)) });
-    (0..CLERKS)
-        .map(|_| {
-            let clerk = Clerk(Arc::clone(&writer));
-            std::thread::Builder::new().name("store-writer".into()).spawn(move || clerk.work())
-        })
-        .collect()
+    let writer = Arc::new(Writer { engine, desk, borrows_threads, pen: Mutex::new(Some(pen)) });
+    let threads = (0..CLERKS).map(|_| {
+        let clerk = Clerk(Arc::clone(&writer));
+        std::thread::Builder::new().name("store-writer".into()).spawn(move || clerk.work())
+    });
+    let threads = threads.collect::<Result<_, _>>()?;
+    Ok((writer, threads))
 }
 
 impl Writer {
-    /// Takes the pen, does what there is to do and brings home what it wrote. False after the end.
+    /// Waits for something to do. False after the end.
     fn turn(&self) -> bool {
         let is_idle = self.desk.take_pen();
+        self.use_pen(is_idle)
+    }
+
+    /// Takes in a request. A caller who is alone writes it down himself, where his thread may and a clerk looks on.
+    pub(crate) fn take_in(self: &Arc<Self>, tenant: &str, item: Item) -> Result<(), CommitError> {
+        let Some(runtime) = self.borrows_threads.then(watch::runtime_of_caller).flatten() else {
+            return self.desk.push(tenant, item);
+        };
+        if self.desk.push_or_take_pen(tenant, item, runtime)? {
+            Clerk(Arc::clone(self)).0.use_pen(false);
+        }
+        Ok(())
+    }
+
+    /// Does what there is to do with the pen and brings home what was written. False after the end.
+    fn use_pen(&self, is_idle: bool) -> bool {
         let flown = {
             let mut place = self.pen.lock();
             let Some(pen) = place.as_mut() else { return false };

@@ -45,6 +45,11 @@ pub trait Journal: Send + 'static {
     /// again, with other changes.
     fn append(&mut self, batch: Batch<'_>) -> Result<Option<SyncWork>, StorageError>;
 
+    /// Whether a caller's own thread may append and sync, which must not wait for another part of its runtime.
+    fn can_borrow_threads(&self) -> bool {
+        false
+    }
+
     /// Whether the next batch can only be taken when all those before it are durable.
     fn must_settle(&self) -> bool {
         false

@@ -281,10 +281,10 @@ fn check_lists(store: &Store, model: &Model, collection: &Collection, revision: 
             .map(|(_, entry)| entry.clone())
             .collect();
         for limit in [0, 1, 2] {
-            let mut after: Option<Arc<str>> = None;
+            let mut from: Option<String> = None;
             let mut entries = Vec::new();
             loop {
-                let query = ListQuery { prefix, after: after.as_deref(), limit, at: Some(revision) };
+                let query = ListQuery { prefix, from: from.as_deref(), limit, at: Some(revision) };
                 match store.list(collection, query) {
                     Ok(page) => {
                         assert_eq!(page.revision, revision);
@@ -295,7 +295,7 @@ fn check_lists(store: &Store, model: &Model, collection: &Collection, revision: 
                             assert_eq!(entries, expected, "{query:?}");
                             break;
                         }
-                        after = entries.last().map(|entry| Arc::clone(&entry.name));
+                        from = entries.last().map(|entry| format!("{}\0", entry.name));
                     }
                     Err(ListError::Compacted(_)) => {
                         assert!(revision < oldest || model.dropped_after(Some(collection), revision));

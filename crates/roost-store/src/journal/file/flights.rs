@@ -2,13 +2,15 @@
 //! everything in front of it does.
 
 use std::fs;
-use std::io;
+use std::io::{self, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use parking_lot::{Condvar, Mutex};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::disk::{Disk, DiskFile, RealDisk};
 use super::{FileJournal, FileOptions};
@@ -29,6 +31,8 @@ struct GateState {
     shut: bool,
     waiting: usize,
     failures: usize,
+    /// The name of the thread that came last.
+    thread: Option<String>,
 }
 
 impl Gate {
@@ -53,6 +57,7 @@ impl Gate {
     fn pass(&self) -> io::Result<()> {
         let mut state = self.state.lock();
         state.waiting += 1;
+        state.thread = std::thread::current().name().map(str::to_owned);
         self.changed.notify_all();
         while state.shut {
             self.changed.wait(&mut state);
@@ -246,4 +251,62 @@ async fn a_whole_frame_behind_a_broken_one_that_was_durable_is_damage() {
     let directory = tempfile::tempdir().unwrap();
     let refused = lose_the_middle(directory.path(), false).await.err();
     assert!(refused.is_some_and(|error| error.to_string().contains("valid data follows")));
+}
+
+/// Answers each byte; what is not zero is written before.
+async fn answer(store: Store, mut connection: tokio::net::TcpStream) -> io::Result<()> {
+    for number in 0.. {
+        if connection.read_u8().await? > 0 {
+            store.commit(write("one", &number.to_string())).await.map_err(io::Error::other)?;
+        }
+        connection.write_u8(1).await?;
+    }
+    Ok(())
+}
+
+fn ask(connection: &mut TcpStream, byte: u8) -> io::Result<()> {
+    connection.write_all(&[byte])?;
+    connection.read_exact(&mut [0])
+}
+
+/// One who writes again and again is left to it sooner or later. Then the disk stalls in the middle of it.
+fn stall_on_own_thread(gate: &Gate, connection: &mut TcpStream) {
+    while gate.state.lock().thread.as_deref() != Some("tokio-rt-worker") {
+        ask(connection, 1).unwrap();
+    }
+    gate.shut();
+    connection.write_all(&[1]).unwrap();
+    gate.wait_for(1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn others_are_served_while_a_caller_waits_for_the_disk() {
+    let directory = tempfile::tempdir().unwrap();
+    let (gate, store) = open_gated(directory.path());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let server = tokio::spawn(async move {
+        loop {
+            let (connection, _) = listener.accept().await.unwrap();
+            connection.set_nodelay(true).unwrap();
+            tokio::spawn(answer(store.clone(), connection));
+        }
+    });
+    let clients = move || {
+        let [mut one, mut other] = [(); 2].map(|()| {
+            let connection = TcpStream::connect(address).unwrap();
+            connection.set_nodelay(true).unwrap();
+            connection.set_read_timeout(Some(PATIENCE)).unwrap();
+            connection
+        });
+        for _ in 0..10 {
+            stall_on_own_thread(&gate, &mut one);
+            let served = ask(&mut other, 0);
+            gate.open(0);
+            served.unwrap();
+            one.read_exact(&mut [0]).unwrap();
+        }
+    };
+    tokio::task::spawn_blocking(clients).await.unwrap();
+    server.abort();
 }

@@ -268,6 +268,10 @@ impl Journal for FileJournal {
         })))
     }
 
+    fn can_borrow_threads(&self) -> bool {
+        true
+    }
+
     /// A segment that was prepared is waited for, but not for ever; one that was not is left as soon as one is there.
     fn must_settle(&self) -> bool {
         let limit = self.options.segment_bytes;
