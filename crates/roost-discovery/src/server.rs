@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, StatusCode, request};
-use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use roost_host::form;
 use roost_host::wire::{MAX_BODY, RENEWED_TOKEN_HEADER, TOKEN_HEADER};
@@ -222,8 +221,8 @@ impl<R: Registry> Server<R> {
 }
 
 async fn collect(body: Incoming, largest: usize, patience: Duration) -> Result<Bytes, Refusal> {
-    match tokio::time::timeout(patience, Limited::new(body, largest).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+    match tokio::time::timeout(patience, roost_body::read(body, largest)).await {
+        Ok(Ok(whole)) => Ok(whole),
         Ok(Err(_)) => Err(Refusal::Invalid(format!("the body is longer than {largest} bytes or broken"))),
         Err(_) => Err(Refusal::Invalid("the body did not come in time".to_owned())),
     }

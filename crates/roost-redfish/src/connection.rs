@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, ETAG, HOST, IF_MATCH, LOCATION};
 use http::{HeaderValue, Method, Request, StatusCode};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::Full;
 use hyper_util::rt::TokioIo;
 use roost_pki::Secret;
 use rustls::ClientConfig;
@@ -234,8 +234,8 @@ impl Controller {
         let exchanged = async {
             let response = sender.send_request(request).await.map_err(|error| error.to_string())?;
             let (head, body) = response.into_parts();
-            let body = Limited::new(body, LARGEST_ANSWER).collect().await.map_err(|error| error.to_string())?;
-            Ok((head, body.to_bytes()))
+            let body = roost_body::read(body, LARGEST_ANSWER).await.map_err(|error| error.to_string())?;
+            Ok((head, body))
         }
         .await;
         connection.abort();
