@@ -3,17 +3,23 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
+use http_body_util::BodyExt;
+use roost_body::Whole;
 use roost_kinds::Type;
 use roost_object::field::quote;
 use roost_object::json::{self, strict_error};
 use roost_object::{GroupVersionKind, Status, Value, yaml};
 
+use crate::allowance::bytes_of_piece;
+use crate::heavy::HEAVY_BYTES;
 use crate::negotiate::Encoding;
 use crate::options::FieldValidation;
+use crate::party::Party;
+use crate::registered;
 use crate::resource::{Custom, Resource};
 
 /// The largest body of a request, as on stock.
@@ -45,43 +51,108 @@ where
         Unread { body: (!body.is_end_stream()).then(|| Box::pin(body)) }
     }
 
-    /// Reads the whole body, or refuses one that is too large.
-    pub(crate) async fn read(&mut self) -> Result<Bytes, Status> {
-        let limit = || Status::too_large(&format!("limit is {MAX_BODY_BYTES}"));
+    /// Reads the whole body, or refuses one that is too large. A large one comes in stretches that its party may have.
+    pub(crate) async fn read(&mut self, party: Option<&Party>) -> Result<Bytes, Status> {
         let Some(body) = &mut self.body else { return Ok(Bytes::new()) };
         if body.size_hint().lower() > MAX_BODY_BYTES as u64 {
-            return Err(limit());
+            return Err(too_large());
         }
-        match Limited::new(body.as_mut(), MAX_BODY_BYTES).collect().await {
-            Ok(collected) => {
+        let mut whole = Whole::default();
+        let mut reading = Reading::new(party);
+        while let Some(piece) = next_piece(body).await {
+            let Ok(piece) = piece else {
                 self.body = None;
-                Ok(collected.to_bytes())
+                return piece;
+            };
+            let length = piece.len();
+            whole.push(piece);
+            if whole.length() > MAX_BODY_BYTES {
+                return Err(too_large());
             }
-            Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(limit()),
-            Err(error) => {
-                self.body = None;
-                Err(Status::bad_request(format!("error reading the request body: {error}")))
-            }
+            reading.go_on(length).await;
         }
+        reading.end();
+        self.body = None;
+        Ok(whole.into_bytes())
     }
 
     /// Reads what is left beside the answer, without haste. A connection that is closed while its client still sends is
     /// reset, and the client would lose the answer with it.
-    pub(crate) fn drain(self) {
+    pub(crate) fn drain(self, party: Option<Arc<Party>>) {
         let Some(mut body) = self.body else { return };
         tokio::spawn(tokio::time::timeout(DRAIN_TIMEOUT, async move {
             let mut drained = 0;
-            while let Some(bytes) =
-                body.frame().await.and_then(|frame| Some(frame.ok()?.data_ref().map_or(0, Bytes::len)))
-            {
-                drained += bytes;
+            while let Some(Ok(piece)) = next_piece(&mut body).await {
+                drained += bytes_of_piece(piece.len());
                 if drained >= DRAINED_BYTES {
-                    drained = 0;
                     tokio::time::sleep(DRAIN_PAUSE).await;
+                    if let Some(party) = &party {
+                        party.take_bytes(drained);
+                        party.refuse_bytes(drained);
+                        party.wait_for_heavy().await;
+                    }
+                    drained = 0;
                 }
             }
         }));
     }
+}
+
+/// What is read of a body for a party. Unless it comes to its end it counts again: the work came to nothing.
+struct Reading<'a> {
+    party: Option<&'a Party>,
+    /// What was read since the party was asked last, and what was counted.
+    stretch: usize,
+    counted: usize,
+}
+
+impl<'a> Reading<'a> {
+    fn new(party: Option<&'a Party>) -> Self {
+        Self { party, stretch: 0, counted: 0 }
+    }
+
+    /// Counts a piece, and waits at the end of a stretch until the party may have another.
+    async fn go_on(&mut self, length: usize) {
+        self.stretch += bytes_of_piece(length);
+        if let Some(party) = self.party
+            && self.stretch >= HEAVY_BYTES
+        {
+            party.take_bytes(self.stretch);
+            self.counted += std::mem::take(&mut self.stretch);
+            party.wait_for_heavy().await;
+        }
+    }
+
+    fn end(mut self) {
+        self.counted = 0;
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        if let Some(party) = self.party
+            && self.counted > 0
+        {
+            party.refuse_bytes(self.counted);
+        }
+    }
+}
+
+/// What comes next of a body; trailers are nothing.
+async fn next_piece<B>(body: &mut Pin<Box<B>>) -> Option<Result<Bytes, Status>>
+where
+    B: http_body::Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let frame = body.frame().await?;
+    Some(match frame {
+        Ok(frame) => Ok(frame.into_data().unwrap_or_default()),
+        Err(error) => Err(Status::bad_request(format!("error reading the request body: {}", error.into()))),
+    })
+}
+
+fn too_large() -> Status {
+    Status::too_large(&format!("limit is {MAX_BODY_BYTES}"))
 }
 
 /// A decoded body.
@@ -164,7 +235,8 @@ impl Body<'_> {
                 self.expected.api_version()
             ));
         }
-        let (own, expected) = (format!("{}.{}", kind.version, kind.kind), internal_name(self.expected));
+        let own = format!("{}.{}", kind.version, kind.kind);
+        let expected = registered::internal_name(&self.expected.group, &self.expected.kind);
         self.refuse(Some(kind), &format!("converting ({own}) to ({expected}): unknown conversion"))
     }
 
@@ -173,7 +245,12 @@ impl Body<'_> {
         if kind.kind == self.expected.kind && kind.group == self.expected.group {
             return Ok(());
         }
-        let why = format!("converting ({}) to ({}): unknown conversion", ty.go, internal_name(self.expected));
+        // Events are of two groups, and the same inside.
+        if kind.kind == "Event" && self.expected.kind == "Event" {
+            return Err(self.refuse_version(kind));
+        }
+        let expected = registered::internal_name(&self.expected.group, &self.expected.kind);
+        let why = format!("converting ({}) to ({expected}): unknown conversion", ty.go);
         Err(self.refuse(Some(kind), &why))
     }
 
@@ -189,16 +266,14 @@ impl Body<'_> {
 
     /// The type of the named kind, which must be the expected one.
     fn type_of(&self, kind: &GroupVersionKind) -> Result<&'static Type, Status> {
-        let api_version = kind.api_version();
         // Evictions are still read in the version that is not served any more, and look the same in it.
-        let known = if (api_version.as_str(), kind.kind.as_str()) == ("policy/v1beta1", "Eviction") {
-            "policy/v1"
+        let found = if (kind.api_version().as_str(), kind.kind.as_str()) == ("policy/v1beta1", "Eviction") {
+            roost_kinds::type_of("policy/v1", "Eviction")
         } else {
-            &api_version
+            registered::type_of(&self.expected.group, kind)
         };
-        let registered = |_: &&Type| kind.group != "meta.k8s.io";
-        let Some(ty) = roost_kinds::type_of(known, &kind.kind).filter(registered) else {
-            if crate::registered::is_registered(&api_version, &kind.kind) {
+        let Some(ty) = found else {
+            if registered::is_registered(&self.expected.group, kind) {
                 return Err(self.refuse_version(kind));
             }
             let why = format!(
@@ -260,14 +335,8 @@ impl Body<'_> {
     }
 }
 
-/// A kind as stock's own packages name it.
-fn internal_name(kind: &GroupVersionKind) -> String {
-    let package = match kind.group.as_str() {
-        "" | "events.k8s.io" => "core",
-        group => group.split('.').next().unwrap_or_default(),
-    };
-    format!("{package}.{}", kind.kind)
-}
+/// The kinds that every scheme of stock knows.
+const UNVERSIONED: [&str; 5] = ["APIGroup", "APIGroupList", "APIResourceList", "APIVersions", "Status"];
 
 /// Decodes the options of a delete, whose errors stock reports bare.
 pub(crate) fn decode_options(bytes: &Bytes, encoding: Encoding, expected: &GroupVersionKind) -> Result<Value, Status> {
@@ -282,7 +351,12 @@ pub(crate) fn decode_options(bytes: &Bytes, encoding: Encoding, expected: &Group
     };
     let found = json::type_meta(&text).map_err(|error| bare(&error))?;
     let (kind, version) = (found.kind.as_str(), found.api_version.as_str());
+    if version == "v1" && UNVERSIONED.contains(&kind) {
+        let own = &expected.kind;
+        return Err(Status::bad_request(format!("converting (v1.{kind}) to (v1.{own}): unknown conversion")));
+    }
     if !kind.is_empty() && kind != expected.kind {
+        let version = if version.is_empty() { "meta.k8s.io/v1" } else { version };
         let why =
             format!("no kind {} is registered for version {} in scheme {}", quote(kind), quote(version), quote(SCHEME));
         return Err(Status::bad_request(why));

@@ -39,9 +39,17 @@ pub(crate) fn answer(call: &Call) -> Result<Response<Body>, Status> {
             Ok(respond::bytes(200, "application/json", version()))
         }
         "/metrics" => Ok(crate::metrics::answer(call)),
-        "/api" | "/apis" if let Some(encoding) = aggregated_encoding(call) => Ok(aggregated(call, path, encoding)),
+        "/api" | "/apis"
+            if let Some(encoding) = aggregated_encoding(call)
+                && call.info.path != "/apis/" =>
+        {
+            Ok(aggregated(call, path, encoding))
+        }
         "/api" => document(call, Some(discovery::core_versions(&server_address(call)))),
-        "/apis" => document(call, Some(group_list(cluster))),
+        "/apis" => {
+            let format = negotiate::negotiate_plain(&call.headers, &call.query)?;
+            Ok(respond::object(200, &format, &group_list(cluster)))
+        }
         "/openid/v1/jwks" => {
             negotiate::route_to(&call.headers, &["application/jwk-set+json"])?;
             let keys = roost_pki::key_set(&cluster.identity().token_trust);
@@ -81,9 +89,10 @@ fn is_exact(path: &str) -> bool {
         .any(|own| path.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/')))
 }
 
-/// Documents that only reading makes sense for; health checks answer to any method, as on stock.
+/// Documents that only reading makes sense for; health checks and the list of groups answer to any method, as on stock.
 fn is_read_only(path: &str) -> bool {
-    ["/version", "/api", "/apis"].contains(&path) || path.starts_with("/api/") || path.starts_with("/apis/")
+    let own = ["/version", "/api", "/.well-known/openid-configuration", "/openid/v1/jwks"];
+    own.contains(&path) || path.starts_with("/api/") || path.starts_with("/apis/")
 }
 
 fn method_not_allowed_here() -> Status {
@@ -173,17 +182,11 @@ const AGGREGATED: &str = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 /// The encoding in which the caller wants the aggregated form; none where it wants the plain one.
 fn aggregated_encoding(call: &Call) -> Option<Encoding> {
-    for clause in negotiate::clauses(&call.headers) {
-        let Some(encoding) = BUILT_IN.iter().copied().find(|encoding| clause.allows(encoding.media_type())) else {
-            continue;
-        };
-        match (clause.parameter("as"), clause.parameter("g"), clause.parameter("v")) {
-            (Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")) => return Some(encoding),
-            (None, _, _) => return None,
-            _ => {}
-        }
-    }
-    None
+    negotiate::clauses(&call.headers).iter().find_map(|clause| {
+        let wanted = [clause.parameter("as"), clause.parameter("g"), clause.parameter("v")];
+        let is_aggregated = wanted == [Some("APIGroupDiscoveryList"), Some("apidiscovery.k8s.io"), Some("v2")];
+        BUILT_IN.iter().copied().find(|encoding| is_aggregated && clause.allows(encoding.media_type()))
+    })
 }
 
 fn aggregated(call: &Call, path: &str, encoding: Encoding) -> Response<Body> {

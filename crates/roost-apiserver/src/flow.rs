@@ -10,9 +10,9 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use roost_access::User;
 use roost_object::Status;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 
-use crate::turns::Party;
+use crate::party::Party;
 
 /// Requests of one client in work at a time: enough to keep two cores busy, few enough to leave room for others.
 const IN_WORK_PER_FLOW: usize = 64;
@@ -42,6 +42,13 @@ struct Flow {
 /// The right to be worked on; given back when dropped.
 pub(crate) struct Permit {
     _work: Option<OwnedSemaphorePermit>,
+    _first: Option<OwnedMutexGuard<()>>,
+}
+
+impl Permit {
+    fn of(work: Option<OwnedSemaphorePermit>) -> Permit {
+        Permit { _work: work, _first: None }
+    }
 }
 
 impl FlowControl {
@@ -53,15 +60,15 @@ impl FlowControl {
     /// Waits for the client's turn.
     pub(crate) async fn enter(&self, user: &User) -> Result<Permit, Status> {
         if user.is_in("system:masters") {
-            return Ok(Permit { _work: None });
+            return Ok(Permit::of(None));
         }
         let flow = self.flow(user);
         if let Ok(work) = Arc::clone(&flow.work).try_acquire_owned() {
-            return Ok(Permit { _work: Some(work) });
+            return Ok(Permit::of(Some(work)));
         }
         let Ok(_queued) = Arc::clone(&flow.queue).try_acquire_owned() else { return Err(refusal()) };
         match tokio::time::timeout(QUEUE_TIMEOUT, Arc::clone(&flow.work).acquire_owned()).await {
-            Ok(Ok(work)) => Ok(Permit { _work: Some(work) }),
+            Ok(Ok(work)) => Ok(Permit::of(Some(work))),
             _ => Err(refusal()),
         }
     }
@@ -69,19 +76,18 @@ impl FlowControl {
     /// Waits for the turn of a heavy request, which is among those in work already, and for its party's.
     pub(crate) async fn enter_heavy(&self, user: &User, party: Option<&Party>) -> Result<Permit, Status> {
         if user.is_in("system:masters") {
-            return Ok(Permit { _work: None });
+            return Ok(Permit::of(None));
         }
         let turn = async {
-            let turn = Arc::clone(&self.flow(user).heavy).acquire_owned().await;
+            let work = Arc::clone(&self.flow(user).heavy).acquire_owned().await.ok()?;
+            let mut first = None;
             if let Some(party) = party {
+                first = party.wait_for_first().await;
                 party.wait_for_heavy().await;
             }
-            turn
+            Some(Permit { _work: Some(work), _first: first })
         };
-        match tokio::time::timeout(QUEUE_TIMEOUT, turn).await {
-            Ok(Ok(turn)) => Ok(Permit { _work: Some(turn) }),
-            _ => Err(refusal()),
-        }
+        tokio::time::timeout(QUEUE_TIMEOUT, turn).await.ok().flatten().ok_or_else(refusal)
     }
 
     /// Counts a watch for as long as it is open.

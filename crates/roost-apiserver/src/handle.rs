@@ -48,7 +48,11 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
         return answer;
     }
     routed?;
-    let format = negotiate::negotiate(&call.headers, &call.query, resource.encodings())?;
+    let format = if has_table(&resource, &info.subresource) {
+        negotiate::negotiate(&call.headers, &call.query, resource.encodings())?
+    } else {
+        negotiate::negotiate_without_table(&call.headers, &call.query)?
+    };
     let target = Target {
         call,
         resource: &resource,
@@ -73,6 +77,21 @@ pub(crate) async fn resource(call: &Call, body: Bytes) -> Result<Response<Body>,
         "deletecollection" => delete_collection(&target, &body, &format).await,
         _ => Err(route::method_not_allowed(&resource, call)),
     }
+}
+
+/// What stands beside objects and is not shown as a table.
+const WITHOUT_TABLE: &[(&str, &str, &str)] = &[
+    ("", "pods", "ephemeralcontainers"),
+    ("", "pods", "resize"),
+    ("", "namespaces", "finalize"),
+    ("certificates.k8s.io", "certificatesigningrequests", "approval"),
+    ("resource.k8s.io", "resourceclaims", "status"),
+    ("apiextensions.k8s.io", "customresourcedefinitions", "status"),
+    ("apiregistration.k8s.io", "apiservices", "status"),
+];
+
+fn has_table(resource: &Resource, subresource: &str) -> bool {
+    !WITHOUT_TABLE.iter().any(|(group, plural, part)| resource.is(group, plural) && *part == subresource)
 }
 
 /// What a collection can be had as: the last two only by those who watch it.

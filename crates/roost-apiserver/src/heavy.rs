@@ -7,6 +7,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
 use roost_kernel::{Pauses, time_of_thread};
@@ -15,12 +16,12 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinHandle;
 
 use crate::call::Call;
+use crate::party::Party;
 use crate::threads;
-use crate::turns::Party;
 use crate::write::key;
 
 /// A request is heavy when it brings, or changes, more than this: it takes about as long as a write to the disk.
-const HEAVY_BYTES: usize = 64 * 1024;
+pub(crate) const HEAVY_BYTES: usize = 64 * 1024;
 /// A list is heavy when its collection holds more objects than this.
 const HEAVY_OBJECTS: u64 = 1000;
 
@@ -42,14 +43,18 @@ pub(crate) fn is_heavy(call: &Call, body: &Bytes) -> bool {
     }
 }
 
+/// Whether a request was wrong in itself, so that its work came to nothing, and would again.
+pub(crate) fn is_refusal(status: &Status) -> bool {
+    matches!(status.code, 400 | 413 | 415 | 422)
+}
+
 /// Works for a party on the threads for heavy requests. Whoever stops waiting stops the work at its next pause.
 pub(crate) async fn run<T: Send + 'static>(
     party: Option<Arc<Party>>,
     work: impl Future<Output = Result<T, Status>> + Send + 'static,
 ) -> Result<T, Status> {
     let Some(runtime) = &*RUNTIME else { return work.await };
-    let threads = runtime.metrics().num_workers();
-    let mut task = Task(runtime.spawn(Paused { work: Box::pin(work), party, threads }));
+    let mut task = Task(runtime.spawn(Paused { work: Box::pin(work), party, taken: Duration::ZERO }));
     (&mut task.0).await.unwrap_or_else(|error| Err(Status::internal(error.to_string())))
 }
 
@@ -71,10 +76,10 @@ thread_local! {
 struct Paused<Work> {
     work: Pin<Box<Work>>,
     party: Option<Arc<Party>>,
-    threads: usize,
+    taken: Duration,
 }
 
-impl<Work: Future> Future for Paused<Work> {
+impl<T, Work: Future<Output = Result<T, Status>>> Future for Paused<Work> {
     type Output = Work::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -84,8 +89,15 @@ impl<Work: Future> Future for Paused<Work> {
             Some(pauses) => pauses.during(step),
             None => step(),
         });
+        let taken = time_of_thread().saturating_sub(begin);
+        self.taken += taken;
         if let Some(party) = &self.party {
-            party.take_heavy(time_of_thread().saturating_sub(begin), self.threads);
+            party.take_heavy(taken);
+            match &outcome {
+                Poll::Ready(Ok(_)) => party.accept_heavy(self.taken),
+                Poll::Ready(Err(status)) if is_refusal(status) => party.refuse_heavy(self.taken),
+                _ => {}
+            }
         }
         outcome
     }
@@ -147,6 +159,10 @@ mod tests {
         assert_eq!(send(&cluster, Method::POST, maps, large.to_string()).await, StatusCode::CREATED);
         assert_eq!(send(&cluster, Method::PATCH, &named, patch).await, StatusCode::OK);
         assert_eq!(send(&cluster, Method::POST, maps, "[".repeat(2 * HEAVY_BYTES)).await, StatusCode::BAD_REQUEST);
+        let mut request = Request::get(&named).header("accept-encoding", "gzip").body(Full::new(Bytes::new())).unwrap();
+        request.extensions_mut().insert(InProcess(User::new("someone", ["system:authenticated"])));
+        let compressed = ApiService::new(Arc::clone(&cluster)).oneshot(request).await.unwrap();
+        assert_eq!(compressed.headers()["content-encoding"], "gzip");
         assert_eq!(send(&cluster, Method::DELETE, &named, String::new()).await, StatusCode::OK);
     }
 

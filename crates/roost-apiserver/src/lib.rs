@@ -38,6 +38,7 @@ mod openapi;
 mod options;
 mod outgoing;
 mod pace;
+mod party;
 mod patch;
 mod read;
 mod registered;

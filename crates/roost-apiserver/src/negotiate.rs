@@ -79,43 +79,93 @@ const MAX_CLAUSES: usize = 64;
 
 /// One clause of an `Accept` header.
 pub(crate) struct Clause<'a> {
-    media_type: &'a str,
+    kind: &'a str,
+    subkind: &'a str,
     parameters: Vec<(&'a str, &'a str)>,
     quality: f32,
 }
 
 impl<'a> Clause<'a> {
-    /// A parameter's value.
+    /// Reads a clause; none when it names no media type.
+    fn parse(text: &'a str) -> Option<Clause<'a>> {
+        let mut parts = text.split(';');
+        let media_type = parts.next()?;
+        let (kind, subkind) = match media_type.split_once('/').filter(|(_, subkind)| !subkind.is_empty()) {
+            Some((kind, subkind)) => (trim_blanks(kind), trim_blanks(subkind)),
+            None if trim_blanks(media_type.trim_end_matches('/')) == "*" => ("*", "*"),
+            None => return None,
+        };
+        if subkind.contains('/') {
+            return None;
+        }
+        let mut clause = Clause { kind, subkind, parameters: Vec::new(), quality: 1.0 };
+        for (name, value) in parts.filter_map(|part| part.split_once('=')) {
+            if value.is_empty() || value.trim_end_matches('=').contains('=') || value.ends_with("==") {
+                continue;
+            }
+            let value = value.strip_suffix('=').unwrap_or(value);
+            match trim_blanks(name) {
+                "q" => clause.quality = value.parse().unwrap_or(0.0),
+                name => clause.parameters.push((name, trim_blanks(value))),
+            }
+        }
+        Some(clause)
+    }
+
+    /// A parameter's value, the last one where it is given twice.
     pub(crate) fn parameter(&self, name: &str) -> Option<&'a str> {
-        self.parameters.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+        self.parameters.iter().rfind(|(key, _)| *key == name).map(|(_, value)| *value)
     }
 
     /// Whether the clause allows a media type.
     pub(crate) fn allows(&self, media_type: &str) -> bool {
-        self.media_type == media_type
-            || self.media_type == "*/*"
-            || self.media_type.strip_suffix("/*").is_some_and(|kind| media_type.split('/').next() == Some(kind))
+        let Some((kind, subkind)) = media_type.split_once('/') else { return false };
+        match (self.kind, self.subkind) {
+            ("*", "*") => true,
+            (own, "*") => own == kind,
+            own => own == (kind, subkind),
+        }
+    }
+
+    /// Whether something else than the object is asked for.
+    fn converts(&self) -> bool {
+        ["as", "g", "v"].iter().any(|name| self.parameter(name).is_some())
+    }
+
+    /// Whether the parameters that only watches know are ones that there are.
+    fn has_known_options(&self, encoding: Encoding) -> bool {
+        let streams = |value: &str| value.is_empty() || value == "watch" && encoding != Encoding::Yaml;
+        self.parameter("stream").is_none_or(streams) && self.parameter("sv").is_none_or(|value| value == "v1")
+    }
+
+    fn is_before(&self, other: &Clause<'_>) -> bool {
+        self.quality > other.quality
+            || (self.kind != "*" && other.kind == "*")
+            || (self.subkind != "*" && other.subkind == "*")
     }
 }
 
-/// The clauses of all `Accept` headers, the best first.
+fn trim_blanks(text: &str) -> &str {
+    text.trim_matches(' ')
+}
+
+/// The `Accept` header, the first where there are several.
+fn accepted_text(headers: &HeaderMap) -> &str {
+    headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+/// The clauses of the `Accept` header, the best first. The order is no total one, so it depends on how it is sorted:
+/// each clause moves forward as long as it is before its neighbour.
 pub(crate) fn clauses(headers: &HeaderMap) -> Vec<Clause<'_>> {
-    let mut clauses: Vec<Clause<'_>> = headers
-        .get_all(ACCEPT)
-        .iter()
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .take(MAX_CLAUSES)
-        .filter_map(|text| {
-            let mut parts = text.split(';').map(str::trim);
-            let media_type = parts.next().filter(|media_type| !media_type.is_empty())?;
-            let parameters: Vec<_> = parts.filter_map(|part| part.split_once('=')).collect();
-            let quality =
-                parameters.iter().find(|(key, _)| *key == "q").and_then(|(_, q)| q.parse().ok()).unwrap_or(1.0);
-            Some(Clause { media_type, parameters, quality })
-        })
-        .collect();
-    clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality));
+    let mut clauses: Vec<Clause<'_>> =
+        accepted_text(headers).split(',').take(MAX_CLAUSES).filter_map(Clause::parse).collect();
+    for sorted in 1..clauses.len() {
+        let mut place = sorted;
+        while place > 0 && clauses[place].is_before(&clauses[place - 1]) {
+            clauses.swap(place, place - 1);
+            place -= 1;
+        }
+    }
     clauses
 }
 
@@ -127,9 +177,12 @@ pub(crate) fn route(headers: &HeaderMap, accepted: &[Encoding]) -> Result<(), St
 
 /// The same for what is no object.
 pub(crate) fn route_to(headers: &HeaderMap, names: &[&str]) -> Result<(), Status> {
-    let clauses = clauses(headers);
-    let fits = |clause: &Clause<'_>| clause.media_type == "*/*" || names.contains(&clause.media_type);
-    if clauses.is_empty() || clauses.iter().any(fits) {
+    let text = accepted_text(headers);
+    let fits = |clause: &str| {
+        let media_type = clause.split(';').next().unwrap_or_default().trim_matches(' ');
+        media_type == "*/*" || names.contains(&media_type)
+    };
+    if text.is_empty() || text.split(',').take(MAX_CLAUSES).any(fits) {
         return Ok(());
     }
     let message = format!("406: Not Acceptable\n\nAvailable representations: {}", names.join(", "));
@@ -158,17 +211,22 @@ pub(crate) fn for_refusals(headers: &HeaderMap, query: &Query) -> Format {
 
 fn agree(headers: &HeaderMap, query: &Query, accepted: &[Encoding], views: &[View]) -> Result<Format, Status> {
     let pretty = wants_pretty(headers, query);
-    let clauses = clauses(headers);
-    if clauses.is_empty() {
+    if accepted_text(headers).is_empty() {
         return Ok(Format { pretty, ..Format::JSON });
     }
-    for clause in &clauses {
-        for &encoding in accepted {
-            if !clause.allows(encoding.media_type()) {
+    for clause in &clauses(headers) {
+        for &encoding in BUILT_IN {
+            if !clause.allows(encoding.media_type()) || !clause.has_known_options(encoding) {
                 continue;
             }
             if let Some((view, view_version)) = view_of(clause) {
-                if !views.contains(&view) || (view == View::Table && encoding == Encoding::Protobuf) {
+                // What has no protobuf form itself still has metadata, which do.
+                let is_written = match view {
+                    View::Object => accepted.contains(&encoding),
+                    View::Table => encoding != Encoding::Protobuf,
+                    View::Metadata | View::MetadataList => true,
+                };
+                if !views.contains(&view) || !is_written {
                     continue;
                 }
                 let pretty = pretty || clause.parameter("pretty") == Some("1");
@@ -182,9 +240,9 @@ fn agree(headers: &HeaderMap, query: &Query, accepted: &[Encoding], views: &[Vie
 
 /// What a clause's `as`, `g` and `v` ask for; none when there is no such view.
 fn view_of(clause: &Clause<'_>) -> Option<(View, &'static str)> {
-    let Some(kind) = clause.parameter("as") else {
+    if !clause.converts() {
         return Some((View::Object, "v1"));
-    };
+    }
     if clause.parameter("g") != Some("meta.k8s.io") {
         return None;
     }
@@ -193,10 +251,10 @@ fn view_of(clause: &Clause<'_>) -> Option<(View, &'static str)> {
         Some("v1beta1") => "v1beta1",
         _ => return None,
     };
-    match kind {
-        "Table" => Some((View::Table, version)),
-        "PartialObjectMetadata" => Some((View::Metadata, version)),
-        "PartialObjectMetadataList" => Some((View::MetadataList, version)),
+    match clause.parameter("as") {
+        Some("Table") => Some((View::Table, version)),
+        Some("PartialObjectMetadata") => Some((View::Metadata, version)),
+        Some("PartialObjectMetadataList") => Some((View::MetadataList, version)),
         _ => None,
     }
 }
@@ -216,16 +274,51 @@ pub(crate) fn body_encoding(headers: &HeaderMap, accepted: &[Encoding]) -> Resul
     let Some(value) = headers.get(CONTENT_TYPE) else {
         return Ok(Encoding::Json);
     };
-    let media_type = value.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let media_type = media_type.to_ascii_lowercase();
-    if media_type.is_empty() {
+    let text = value.to_str().unwrap_or_default();
+    if text.is_empty() {
         return Ok(Encoding::Json);
     }
+    let media_type = text.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     accepted
         .iter()
         .copied()
-        .find(|encoding| encoding.media_type() == media_type)
+        .find(|encoding| encoding.media_type() == media_type && has_whole_parameters(text))
         .ok_or_else(|| Status::unsupported_media_type(&names))
+}
+
+/// Whether what stands behind a media type are parameters with names and values, none of them twice.
+fn has_whole_parameters(content_type: &str) -> bool {
+    let Some((_, rest)) = content_type.split_once(';') else { return true };
+    let mut names: Vec<String> = Vec::new();
+    let mut rest = rest.trim();
+    while !rest.is_empty() {
+        let Some((name, value)) = rest.split_once('=') else { return false };
+        let name = name.trim_end().to_ascii_lowercase();
+        let (is_whole, behind) = match value.strip_prefix('"').map(|quoted| quoted.split_once('"')) {
+            Some(Some((_, behind))) => (true, behind),
+            Some(None) => (false, ""),
+            None => {
+                let end = value.find(|character: char| !is_token(character)).unwrap_or(value.len());
+                (end > 0, &value[end..])
+            }
+        };
+        let behind = behind.trim_start();
+        if !is_whole || name.is_empty() || !name.chars().all(is_token) || names.contains(&name) {
+            return false;
+        }
+        names.push(name);
+        rest = match behind.strip_prefix(';') {
+            Some(behind) => behind.trim_start(),
+            None if behind.is_empty() => "",
+            None => return false,
+        };
+    }
+    true
+}
+
+/// What names and values of parameters are made of.
+fn is_token(character: char) -> bool {
+    character.is_ascii_graphic() && !"()<>@,;:\\\"/[]?=".contains(character)
 }
 
 #[cfg(test)]
@@ -244,6 +337,27 @@ mod tests {
         let kubelet = "application/vnd.kubernetes.protobuf,application/json";
         assert_eq!(negotiate(&headers(kubelet), &Query::default(), BUILT_IN).unwrap().encoding, Encoding::Protobuf);
         assert_eq!(negotiate(&headers(kubelet), &Query::default(), CUSTOM).unwrap().encoding, Encoding::Json);
+    }
+
+    #[test]
+    fn clauses_are_sorted_as_stock_sorts_them() {
+        let best =
+            |accept: &str| negotiate(&headers(accept), &Query::default(), BUILT_IN).map(|format| format.encoding);
+        assert_eq!(best("application/yaml;q=0.5,application/json;q=0.9").unwrap(), Encoding::Json);
+        assert_eq!(best("*/*,application/yaml").unwrap(), Encoding::Yaml);
+        assert_eq!(best("application/json;q=odd,application/yaml;q=0.1").unwrap(), Encoding::Yaml);
+        assert!(best("application/json;v=v1").is_err());
+        assert!(best("application/yaml;stream=watch").is_err());
+    }
+
+    #[test]
+    fn parameters_of_content_types_have_names_and_values() {
+        for whole in ["application/json", "application/json;", "a/b; c=d", "a/b;c=\"d e\" ; f=g;"] {
+            assert!(has_whole_parameters(whole), "{whole}");
+        }
+        for broken in ["a/b; c", "a/b; c=", "a/b; =d", "a/b; c=d e", "a/b; c=d; c=e", "a/b; c=\"d"] {
+            assert!(!has_whole_parameters(broken), "{broken}");
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The options of reads and writes, from the query string and, for deletes, from the body.
 
-use roost_object::field::{Error, Errors, Path};
+use roost_object::field::{Error, Errors, Path, is_printable};
+use roost_object::selector::{self, FieldSelector, Selector};
 use roost_object::{GroupKind, Status, Value};
 
 use crate::request::Query;
@@ -232,6 +233,8 @@ impl ListOptions {
             timeout_seconds: query.integer("timeoutSeconds")?,
             send_initial_events: query.get("sendInitialEvents").map(|_| query.flag("sendInitialEvents")),
         };
+        // What cannot be read is refused before what is read and not allowed.
+        options.selectors()?;
         let mut errors = Errors::new();
         let asked = query.get("resourceVersionMatch").unwrap_or_default();
         if watch {
@@ -241,6 +244,15 @@ impl ListOptions {
         }
         refuse("ListOptions", &errors)?;
         Ok(options)
+    }
+
+    /// The selectors, where there are any.
+    pub(crate) fn selectors(&self) -> Result<(Option<Selector>, Option<FieldSelector>), Status> {
+        let unreadable = |error: selector::Error| Status::bad_request(error.to_string());
+        let given = |text: &str| !text.is_empty();
+        let labels = Some(&self.label_selector).filter(|text| given(text)).map(|text| Selector::parse(text));
+        let fields = Some(&self.field_selector).filter(|text| given(text)).map(|text| FieldSelector::parse(text));
+        Ok((labels.transpose().map_err(unreadable)?, fields.transpose().map_err(unreadable)?))
     }
 
     fn check_list(&self, asked: &str, errors: &mut Errors) {
@@ -301,7 +313,8 @@ fn check_field_manager(manager: &str, errors: &mut Errors) {
         errors.push(Error::too_long(&path, FIELD_MANAGER_MAX_LENGTH));
     }
     for (position, character) in manager.char_indices() {
-        if character.is_control() || (character.is_whitespace() && character != ' ') {
+        let is_shown = if character.is_ascii() { !character.is_ascii_control() } else { is_printable(character) };
+        if !is_shown {
             let why = format!("invalid character U+{:04X} (at position {position})", character as u32);
             errors.push(Error::invalid(&path, manager, why));
         }

@@ -19,7 +19,7 @@ use crate::resource::{AnyNode, Origin, Resource};
 use crate::versions::ResourceVersions;
 use crate::write::{Target, apply_defaults, filter, match_namespace, tracking};
 pub(crate) use identity::check_name;
-use identity::{check_custom_identity, check_identity, is_without_version, read_without_version, type_of};
+use identity::{Identity, check_custom_identity, identity_of, is_without_version, read_without_version, type_of};
 
 /// The kinds of patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Patch {
             && !parsed.value.is_object()
             && !parsed.value.is_null()
         {
-            let found = go_kind(&parsed.value);
+            let found = json::Kind::of(&parsed.value).go();
             let why = format!("json: cannot unmarshal {found} into Go value of type map[string]interface {{}}");
             return Err(Status::bad_request(match kind {
                 PatchType::Merge => format!("error decoding patch: {why}"),
@@ -132,7 +132,7 @@ impl Patch {
         options: &WriteOptions,
     ) -> Result<Value, Status> {
         let shown = || match self.kind {
-            PatchType::Strategic => strategic::show(&self.tree),
+            PatchType::Strategic => strategic::show(live, &self.tree, type_ref(target.resource)),
             _ => self.text(live, target.resource).unwrap_or_else(|| patched.to_string()),
         };
         let refuse = |value: String, why: String| {
@@ -153,16 +153,27 @@ impl Patch {
                 let decoded = if self.kind == PatchType::Strategic {
                     roost_kinds::unstructured::convert(patched.clone(), resource.ty)
                 } else {
-                    check_identity(target.resource, patched).and_then(|()| {
-                        let decoded = roost_kinds::json::decode(patched.clone(), resource.ty);
+                    identity_of(target.resource, patched).and_then(|identity| {
+                        let ty = match identity {
+                            Identity::Own => resource.ty,
+                            Identity::Other(ty) => ty,
+                        };
+                        let decoded = roost_kinds::json::decode(patched.clone(), ty);
                         // Stock reads the text, in whose order it tells what is wrong, and where fields may stand twice.
                         let is_plain = decoded.as_ref().is_ok_and(|decoded| decoded.findings.is_empty());
                         let decoded = if is_plain && self.duplicates.is_empty() {
                             decoded
                         } else {
-                            roost_kinds::json::read(shown().as_bytes(), resource.ty)
+                            roost_kinds::json::read(shown().as_bytes(), ty)
                         };
-                        decoded.map_err(|error| error.to_string())
+                        let mut decoded = decoded.map_err(|error| error.to_string())?;
+                        if let Identity::Other(_) = identity {
+                            let (from, to) = (type_of(patched).api_version(), &target.resource.api_version);
+                            decoded.value["kind"] = target.resource.kind.as_str().into();
+                            decoded.value =
+                                roost_kinds::convert(decoded.value, &from, to).map_err(|error| error.to_string())?;
+                        }
+                        Ok(decoded)
                     })
                 };
                 let decoded = decoded.map_err(|why| refuse(shown(), why))?;
@@ -182,6 +193,10 @@ impl Patch {
                 object
             }
             Origin::Custom(custom) => {
+                if patched.is_object() && type_of(patched).kind.is_empty() {
+                    let text = shown();
+                    return Err(refuse(text.clone(), format!("Object 'Kind' is missing in '{text}'")));
+                }
                 let mut object = patched.clone();
                 if !self.duplicates.is_empty()
                     && let Ok(document) = json::read(shown().as_bytes())
@@ -207,6 +222,16 @@ impl Patch {
         Ok(object)
     }
 
+    /// What stock says of a scale of a custom resource that an apply changes: it has no way back from the merged tree.
+    pub(crate) fn unscalable(&self) -> Status {
+        let why = "request to convert CR to an invalid group/version: autoscaling/v1";
+        Status::failure(
+            500,
+            "",
+            format!("failed to convert new object ({}) to proper version: {why}", shown_type(&self.tree)),
+        )
+    }
+
     /// Server-side apply.
     fn apply(&self, target: &Target<'_>, live: &Value, options: &WriteOptions) -> Result<Value, Status> {
         let resource = target.resource;
@@ -214,6 +239,9 @@ impl Patch {
         let filter = filter(target);
         let tracking = tracking(target, &options.field_manager, &now, &filter);
         apply::check(&self.tree, &tracking, resource.node(), holds).map_err(|error| error.status())?;
+        if resource.as_custom().is_some() && live.get("kind").is_some() {
+            apply::check_live(live, resource.node(), holds).map_err(|error| error.status())?;
+        }
         let versions = ResourceVersions(resource);
         let merged = apply::apply_in_versions(live, &self.tree, &tracking, options.force, resource.node(), &versions)
             .map_err(|error| error.status())?;
@@ -259,7 +287,7 @@ impl Patch {
 }
 
 /// Whether two states of an object differ in nothing but who manages their fields.
-fn is_same_but_managers(left: &Value, right: &Value) -> bool {
+pub(crate) fn is_same_but_managers(left: &Value, right: &Value) -> bool {
     is_same_but("metadata", left, right) && is_same_but("managedFields", &left["metadata"], &right["metadata"])
 }
 
@@ -272,34 +300,30 @@ fn is_same_but(name: &str, left: &Value, right: &Value) -> bool {
 
 /// What an apply leads to cannot be read as its kind. It is named as the applied object names itself.
 fn unconverted(applied: &Value, why: &str) -> Status {
-    let text = |pointer: &str| applied.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
-    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
-    let (api_version, kind) = (text("/apiVersion"), text("/kind"));
-    let slash = if api_version.contains('/') { "" } else { "/" };
+    let shown = shown_type(applied);
+    let ty = shown.split_once("; ").map_or("", |(_, ty)| ty);
     Status::failure(
         500,
         "",
         format!(
-            "failed to convert new object ({namespace}/{name}; {slash}{api_version}, Kind={kind}) to proper version: unable to convert unstructured object to {slash}{api_version}, Kind={kind}: {why}"
+            "failed to convert new object ({shown}) to proper version: unable to convert unstructured object to {ty}: {why}"
         ),
     )
+}
+
+/// An applied object's namespace, name and type, as messages show them.
+fn shown_type(applied: &Value) -> String {
+    let text = |pointer: &str| applied.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+    let (api_version, kind) = (text("/apiVersion"), text("/kind"));
+    let slash = if api_version.contains('/') { "" } else { "/" };
+    format!("{namespace}/{name}; {slash}{api_version}, Kind={kind}")
 }
 
 fn type_ref(resource: &Resource) -> TypeRef {
     match &resource.origin {
         Origin::BuiltIn(resource, _) => TypeRef::from(resource.ty),
         Origin::Custom(_) => unreachable!("strategic merge patches of custom resources are refused by content type"),
-    }
-}
-
-fn go_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }
 

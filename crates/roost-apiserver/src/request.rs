@@ -35,6 +35,8 @@ pub(crate) struct RequestInfo {
     pub(crate) reads: bool,
     /// Whether only the headers of the answer are wanted.
     pub(crate) is_head: bool,
+    /// Whether the path ends where it should say what is watched or reached.
+    pub(crate) is_cut_off: bool,
 }
 
 /// Subresources of a namespace, which would else look like resources inside it.
@@ -46,7 +48,8 @@ const CONNECTIONS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"]
 impl RequestInfo {
     /// Whether the caller is to be connected with something else, for as long as both like.
     pub(crate) fn is_connection(&self) -> bool {
-        self.verb == "proxy" || self.is_resource && CONNECTIONS.contains(&self.subresource.as_str())
+        self.verb == "proxy"
+            || self.verb != "watch" && self.is_resource && CONNECTIONS.contains(&self.subresource.as_str())
     }
 
     /// The resource that is asked for, for those who decide whether it may be.
@@ -89,6 +92,7 @@ impl RequestInfo {
         let mut rest = &rest[1..];
         if matches!(rest[0], "watch" | "proxy") {
             if rest.len() < 2 {
+                info.is_cut_off = true;
                 return info;
             }
             rest[0].clone_into(&mut info.verb);
@@ -145,7 +149,7 @@ fn verb_of(method: &Method) -> &'static str {
 }
 
 /// Whether every percent sign is followed by two hexadecimal digits. Go drops a parameter where one is not.
-fn escapes_are_whole(text: &str) -> bool {
+pub(crate) fn escapes_are_whole(text: &str) -> bool {
     let digits = |tail: &[u8]| tail.len() >= 2 && tail[..2].iter().all(u8::is_ascii_hexdigit);
     text.bytes().enumerate().all(|(index, byte)| byte != b'%' || digits(&text.as_bytes()[index + 1..]))
 }

@@ -270,6 +270,11 @@ impl Resource {
         }
     }
 
+    /// An object, in its storage version, as it is compared to find out whether its generation moves.
+    pub(crate) fn compared<'a>(&self, object: &'a Value) -> Cow<'a, Value> {
+        self.storage_type().map_or(Cow::Borrowed(object), |ty| roost_kinds::json::compared(object, ty))
+    }
+
     /// The Go type behind a built-in kind as it is stored.
     pub(crate) fn storage_type(&self) -> Option<&'static roost_kinds::Type> {
         match &self.origin {

@@ -38,6 +38,13 @@ pub(crate) fn bytes(code: u16, content_type: &str, body: impl Into<Bytes>) -> Re
     response
 }
 
+/// Text from before stock's handlers, without what these add to all answers.
+pub(crate) fn bare_text(code: u16, body: impl Into<String>) -> Response<Body> {
+    let mut response = bytes(code, "text/plain; charset=utf-8", body.into());
+    response.headers_mut().remove(CACHE_CONTROL);
+    response
+}
+
 /// Plain text, for what stock answers as plain text.
 pub(crate) fn text(code: u16, body: impl Into<String>) -> Response<Body> {
     let mut response = bytes(code, "text/plain; charset=utf-8", body.into());
@@ -181,13 +188,15 @@ pub(crate) fn accepts_gzip(request: &HeaderMap) -> bool {
     accepts.split(',').any(|part| part.split(';').next().map(str::trim) == Some("gzip"))
 }
 
-/// Compresses a complete body that is large enough; streams pass.
-pub(crate) async fn compress(response: Response<Body>) -> Response<Body> {
+/// Whether a body is complete and large enough to be compressed; streams are not.
+pub(crate) fn is_compressible(response: &Response<Body>) -> bool {
     let is_large = response.body().size_hint().exact().is_some_and(|length| length >= GZIP_THRESHOLD_BYTES);
     let headers = response.headers();
-    if !is_large || !headers.contains_key(CONTENT_TYPE) || headers.contains_key(CONTENT_ENCODING) {
-        return response;
-    }
+    is_large && headers.contains_key(CONTENT_TYPE) && !headers.contains_key(CONTENT_ENCODING)
+}
+
+/// Compresses a complete body.
+pub(crate) async fn compress(response: Response<Body>) -> Response<Body> {
     let (mut parts, body) = response.into_parts();
     let body = match body.collect().await {
         Ok(collected) => collected.to_bytes(),

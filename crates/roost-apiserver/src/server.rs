@@ -24,8 +24,9 @@ use tower::ServiceExt as _;
 use crate::access::PeerCertificates;
 use crate::cluster::Cluster;
 use crate::pace::Paced;
+use crate::party::Party;
 use crate::service::ApiService;
-use crate::turns::{Party, Turns};
+use crate::turns::Turns;
 
 /// A client that has not finished its handshake by then is gone or hostile.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -153,9 +154,10 @@ async fn connect(
     };
     let Ok(Some((stream, cluster))) = tokio::time::timeout(HANDSHAKE_TIMEOUT, handshake).await else { return };
     let certificates = stream.get_ref().1.peer_certificates().map(<[_]>::to_vec).unwrap_or_default();
-    let party = Party::of(&cluster.tenant, certificates.first(), address);
-    let turns = Turns::of(Arc::clone(&party));
+    let leaf = certificates.first().cloned();
     let peer = PeerCertificates::new(certificates);
+    let party = Party::of(&cluster.tenant, leaf.filter(|_| peer.are_good(&cluster)).as_ref(), address);
+    let turns = Turns::of(Arc::clone(&party));
     let service =
         ApiService::new(Arc::clone(&cluster)).map_request(move |mut request: http::Request<hyper::body::Incoming>| {
             request.extensions_mut().insert(peer.clone());

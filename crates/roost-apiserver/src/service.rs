@@ -23,9 +23,9 @@ use crate::call::{Annotations, Call, Warnings};
 use crate::classify::Class;
 use crate::cluster::Cluster;
 use crate::negotiate::{self, Format};
-use crate::request::{Query, RequestInfo};
+use crate::party::Party;
+use crate::request::{Query, RequestInfo, escapes_are_whole};
 use crate::respond::{self, Body};
-use crate::turns::Party;
 use crate::{documents, handle, heavy, metrics, tunnel};
 
 /// How long a request that is not a watch may take.
@@ -75,10 +75,11 @@ where
     let gzip = respond::accepts_gzip(&parts.headers);
     let bodiless = parts.method == Method::HEAD;
     let closable = parts.version < http::Version::HTTP_2;
+    let party = parts.extensions.get::<Arc<Party>>().cloned();
     let mut body = body::Unread::new(body);
     let outcome = serve(&cluster, parts, &mut body, query, &mut account).await;
     let mut response = outcome.unwrap_or_else(|status| respond::status(&status, &account.refusals));
-    body.drain();
+    body.drain(party.clone());
     let headers = response.headers_mut();
     if let Some((schema, level)) = account.class.take() {
         headers.insert("x-kubernetes-pf-flowschema-uid", schema);
@@ -91,9 +92,12 @@ where
         respond::warn(headers, warning);
     }
     headers.insert("audit-id", HeaderValue::from_str(&account.id).unwrap_or(HeaderValue::from_static("")));
+    let refusals = account.refusals;
     account.close(&cluster, response.status().as_u16());
-    if gzip {
-        response = respond::compress(response).await;
+    if gzip && respond::is_compressible(&response) {
+        // That takes longer than it took to make the answer.
+        let compressed = heavy::run(party, async { Ok(respond::compress(response).await) }).await;
+        response = compressed.unwrap_or_else(|status| respond::status(&status, &refusals));
     }
     if bodiless { respond::without_body(response) } else { response }
 }
@@ -174,6 +178,12 @@ where
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
     let info = Arc::clone(&account.info);
+    if !escapes_are_whole(parts.uri.path()) {
+        return Ok(respond::bare_text(400, "400 Bad Request"));
+    }
+    if info.is_cut_off {
+        return Ok(cut_off(&parts.uri));
+    }
     let patience = patience(&info, &query)?;
     let access::Found { user, secret } = match parts.extensions.get::<InProcess>() {
         Some(InProcess(user)) => access::Found::new(user.clone()),
@@ -244,7 +254,8 @@ where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let is_document = matches!(call.info.path.as_str(), "/version" | "/api" | "/apis");
+    let document = ["/version", "/api", "/.well-known/openid-configuration", "/openid/v1/jwks"];
+    let is_document = document.contains(&call.info.path.as_str());
     if call.method == Method::HEAD && is_document {
         let why = "the server does not allow this method on the requested resource";
         return Err(Status::failure(405, "MethodNotAllowed", why));
@@ -255,14 +266,23 @@ where
     let bytes = if call.method == Method::GET {
         Bytes::new()
     } else {
-        body.read().await.inspect_err(|status| *too_large = status.code == 413)?
+        body.read(party.as_deref()).await.inspect_err(|status| *too_large = status.code == 413)?
     };
     if !heavy::is_heavy(call, &bytes) {
         return handle::resource(call, bytes).await;
     }
     let _turn = call.cluster.flow.enter_heavy(&call.user, party.as_deref()).await?;
-    let call = Arc::clone(call);
-    heavy::run(party, Box::pin(async move { handle::resource(&call, bytes).await })).await
+    let (call, length) = (Arc::clone(call), bytes.len());
+    let work = Box::pin(async move { handle::resource(&call, bytes).await });
+    let outcome = heavy::run(party.clone(), work).await;
+    if let Some(party) = party {
+        match &outcome {
+            Ok(_) => party.accept_bytes(length),
+            Err(status) if heavy::is_refusal(status) => party.refuse_bytes(length),
+            Err(_) => {}
+        }
+    }
+    outcome
 }
 
 /// How long the caller wants to wait, which may be less than the server would.
@@ -287,6 +307,17 @@ fn out_of_time() -> Response<Body> {
     }
     text.push(b'\n');
     respond::bytes(status.code, "text/plain; charset=utf-8", text)
+}
+
+/// The answer to a path that ends too early, before anybody asks who sent it.
+fn cut_off(uri: &http::Uri) -> Response<Body> {
+    let shown = uri.path_and_query().map_or("/", |path| path.as_str());
+    let why = format!("failed to create RequestInfo: unable to determine kind and namespace from url, {shown}");
+    let text = format!("Internal Server Error: \"{shown}\": {why}\n");
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let mut response = respond::bare_text(500, text);
+    response.headers_mut().insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    response
 }
 
 /// The answer to someone who may not: browsers must not take it for a page.

@@ -41,6 +41,11 @@ impl PeerCertificates {
         PeerCertificates(Arc::new(Peer { chain, known: Mutex::new(None) }))
     }
 
+    /// Whether they stand for anybody.
+    pub(crate) fn are_good(&self, cluster: &Cluster) -> bool {
+        self.user(cluster).is_some_and(|found| found.is_ok())
+    }
+
     /// Who the certificates stand for; none when there are none.
     fn user(&self, cluster: &Cluster) -> Option<Result<User, Status>> {
         let (leaf, rest) = self.0.chain.split_first()?;

@@ -170,7 +170,6 @@ pub(crate) async fn validate(attributes: &Attributes<'_>, object: &Value) -> Res
     storage::check_resize(attributes, object)?;
     runtime_class::check(attributes, object)?;
     certificate::check(attributes, object)?;
-    crate::escalation::check(attributes, object)?;
     topology::check_resize(attributes, object)?;
     if !exempt {
         policy::validate(attributes, object).await?;

@@ -170,13 +170,14 @@ fn webhook_errors(kind: &str, new: &Value, old: Option<&Value>, errors: &mut Err
     errors.extend(found);
 }
 
-/// When a complaint about a condition, validation or annotation has its turn: expressions come before what is said about
-/// them, and names that repeat others come last.
+/// When a complaint about a condition, validation, mutation or annotation has its turn: expressions come before what is said
+/// about them or beside them, and names that repeat others come last.
 fn turn_of(error: &Error) -> usize {
     let has = |list: &str| error.field.contains(list);
     match error.field.rsplit('.').next() {
         _ if error.kind == Kind::Duplicate => 3,
         Some("valueExpression") if has("auditAnnotations[") => 1,
+        last if has("mutations[") => usize::from(last != Some("expression")),
         _ if !has("matchConditions[") && !has("validations[") => 0,
         Some("expression") => 0,
         Some("messageExpression") => 1,

@@ -43,7 +43,8 @@ pub(super) async fn end(cluster: &Arc<Cluster>, name: &str) -> Result<(), Status
         }
         Ok(next)
     };
-    change(cluster, name, "", &transform).await
+    // As a change of the status, which asks nothing of a spec that may have been let through as it was.
+    change(cluster, name, "status", &transform).await
 }
 
 async fn set_terminating(

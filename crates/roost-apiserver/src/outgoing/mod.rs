@@ -18,7 +18,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HOST, USER_AGENT};
 use http::response::Parts;
 use http::{Method, Request};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::Full;
 use roost_admission::webhook::{Address, Client};
 
 use crate::cluster::Cluster;
@@ -124,8 +124,8 @@ fn request(endpoint: &Endpoint, body: Bytes) -> Request<Full<Bytes>> {
 
 async fn read(response: http::Response<hyper::body::Incoming>) -> Result<(Parts, Bytes), String> {
     let (parts, body) = response.into_parts();
-    let collected = Limited::new(body, MAX_ANSWER_BYTES).collect().await;
-    collected.map(|body| (parts, body.to_bytes())).map_err(|error| error.to_string())
+    let read = roost_body::read(body, MAX_ANSWER_BYTES).await;
+    read.map(|body| (parts, body)).map_err(|error| error.to_string())
 }
 
 /// The name that an address is known by to TLS.

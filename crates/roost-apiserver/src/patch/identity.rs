@@ -5,7 +5,7 @@ use roost_object::field::{Error, Path, quote};
 use roost_object::{GroupKind, GroupVersionKind, Status, Value};
 use serde_json::json;
 
-use super::go_kind;
+use crate::registered;
 use crate::resource::Resource;
 use crate::write::Target;
 
@@ -65,32 +65,55 @@ pub(super) fn check_custom_identity(resource: &Resource, patched: &Value) -> Res
 const TYPE_META: &str =
     r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
 
-/// Why a patched object of a built-in kind cannot be read as what it says it is.
-pub(super) fn check_identity(resource: &Resource, patched: &Value) -> Result<(), String> {
+/// What a patched object of a built-in kind says it is.
+pub(super) enum Identity {
+    /// The kind of the path.
+    Own,
+    /// The same kind in another version that is served.
+    Other(&'static Type),
+}
+
+/// What a patched object of a built-in kind is to be read as, or why it cannot be read.
+pub(super) fn identity_of(resource: &Resource, patched: &Value) -> Result<Identity, String> {
     if !patched.is_object() && !patched.is_null() {
-        let found = go_kind(patched);
+        let found = roost_object::json::Kind::of(patched).go();
         return Err(format!(
             "couldn't get version/kind; json parse error: json: cannot unmarshal {found} into Go value of type {TYPE_META}"
         ));
     }
     let text = |name: &str| patched.get(name).and_then(Value::as_str).unwrap_or_default();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
-    let same = |found: &str, own: &str| found.is_empty() || found == own;
-    if same(api_version, &resource.api_version) && same(kind, &resource.kind) {
-        return Ok(());
+    let kind = if kind.is_empty() { resource.kind.as_str() } else { kind };
+    if kind == resource.kind && (api_version.is_empty() || api_version == resource.api_version) {
+        return Ok(Identity::Own);
     }
-    Err(match roost_kinds::type_of(api_version, kind) {
-        None => format!(
-            "no kind {} is registered for version {} in scheme {}",
-            quote(kind),
-            quote(api_version),
-            quote("pkg/runtime/scheme.go:111")
-        ),
-        Some(ty) => match roost_kinds::json::decode(patched.clone(), ty) {
-            Err(error) => error.to_string(),
-            Ok(_) => format!("unable to decode {api_version}, Kind={kind} into {}", resource.kind),
-        },
-    })
+    if api_version.matches('/').count() > 1 {
+        return Err(format!("unexpected GroupVersion string: {api_version}"));
+    }
+    let scheme = quote("pkg/runtime/scheme.go:111");
+    let unknown = |version: String| format!("no kind {} is registered for {version} in scheme {scheme}", quote(kind));
+    let own = registered::internal_name(&resource.group, &resource.kind);
+    let unrelated = |found: &str| format!("converting ({found}) to ({own}): unknown conversion");
+    if api_version.is_empty() {
+        // Events are of two groups, of which stock's own package is in the older one.
+        let group = if resource.kind == "Event" { "" } else { &resource.group };
+        return Err(if registered::is_internal(group, kind) {
+            unrelated(&registered::internal_name(group, kind))
+        } else {
+            unknown(format!("the internal version of group {}", quote(group)))
+        });
+    }
+    let found = registered::type_of(&resource.group, &GroupVersionKind::parse(api_version, kind));
+    let ty = found.ok_or_else(|| unknown(format!("version {}", quote(api_version))))?;
+    if kind == resource.kind && registered::internal_name(group_of(api_version), kind) == own {
+        return Ok(Identity::Other(ty));
+    }
+    roost_kinds::json::decode(patched.clone(), ty).map_err(|error| error.to_string())?;
+    Err(unrelated(ty.go))
+}
+
+fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
 }
 
 /// Whether a patched object does not say of which version it is.

@@ -42,12 +42,12 @@ pub(crate) async fn list(
     let selection = Selection::parse(options, resource)?;
     let page = read_page(call, resource, namespace, options, &selection)?;
     if format.is_plain() && selection.is_everything() && resource.is_served_as_stored() {
-        let meta = meta_of(&page, page.more, page.entries.last());
+        let meta = meta_of(&page, page.more, page.entries.last(), namespace);
         if let Some(answer) = write_plain(call, resource, &page, &meta)? {
             return Ok(answer);
         }
     }
-    let (meta, objects) = choose(call, resource, options, &selection, &page).await?;
+    let (meta, objects) = choose(call, resource, namespace, options, &selection, &page).await?;
     present_list(call, resource, format, &meta, objects)
 }
 
@@ -60,7 +60,7 @@ pub(crate) async fn select(
 ) -> Result<(ListMeta, Vec<Value>), Status> {
     let selection = Selection::parse(options, resource)?;
     let page = read_page(call, resource, namespace, options, &selection)?;
-    choose(call, resource, options, &selection, &page).await
+    choose(call, resource, namespace, options, &selection, &page).await
 }
 
 /// Reads a page of the collection at the revision that the options ask for.
@@ -74,9 +74,10 @@ fn read_page(
     let store = &call.cluster.store;
     let at = Position::of(options, store.revision())?;
     let prefix = (resource.namespaced && !namespace.is_empty()).then(|| format!("{namespace}/"));
+    let from = at.from.map(|from| format!("{}{from}", prefix.as_deref().unwrap_or_default()));
     let query = ListQuery {
         prefix: prefix.as_deref(),
-        after: at.after.as_deref(),
+        from: from.as_deref(),
         limit: if selection.is_everything() { limit_of(options, resource) } else { 0 },
         at: at.revision,
     };
@@ -89,7 +90,7 @@ fn read_page(
 /// How many items a page has at most. Whoever is content with any revision gets all that stock's cache has, whatever the
 /// limit; events are not cached.
 fn limit_of(options: &ListOptions, resource: &Resource) -> usize {
-    let cached = options.resource_version == "0" && options.continue_token.is_empty() && resource.kind != "Event";
+    let cached = options.resource_version == "0" && resource.kind != "Event";
     if cached { 0 } else { options.limit }
 }
 
@@ -97,6 +98,7 @@ fn limit_of(options: &ListOptions, resource: &Resource) -> usize {
 async fn choose(
     call: &Call,
     resource: &Resource,
+    namespace: &str,
     options: &ListOptions,
     selection: &Selection,
     page: &Page,
@@ -121,7 +123,7 @@ async fn choose(
         objects.push(object);
         last = Some(entry);
     }
-    let mut meta = meta_of(page, more, last);
+    let mut meta = meta_of(page, more, last, namespace);
     if !selection.is_everything() {
         meta.remaining = None;
     }
@@ -141,9 +143,12 @@ pub(super) async fn served_by_webhook(
     conversion::to_served(cluster, resource, objects).await
 }
 
-fn meta_of(page: &Page, more: bool, last: Option<&Entry>) -> ListMeta {
+fn meta_of(page: &Page, more: bool, last: Option<&Entry>, namespace: &str) -> ListMeta {
     let continue_token = match last {
-        Some(last) if more => Continuation::encode(Some(page.revision), &last.name),
+        Some(last) if more => {
+            let below = last.name.strip_prefix(namespace).filter(|below| below.starts_with('/'));
+            Continuation::encode(Some(page.revision), below.unwrap_or(&last.name))
+        }
         _ => String::new(),
     };
     ListMeta { revision: page.revision, continue_token, remaining: more.then_some(page.remaining) }
@@ -227,10 +232,10 @@ impl ListMeta {
     }
 }
 
-/// At which revision and behind which key a list starts.
+/// At which revision and with which key, below the namespace that is listed, a list starts.
 struct Position {
     revision: Option<Revision>,
-    after: Option<String>,
+    from: Option<String>,
 }
 
 impl Position {
@@ -240,10 +245,13 @@ impl Position {
             if !options.resource_version.is_empty() && options.resource_version != "0" {
                 return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
             }
-            return Ok(Position { revision: continuation.revision, after: Some(continuation.after) });
+            if let Some(wanted) = continuation.revision {
+                not_in_future(wanted, current)?;
+            }
+            return Ok(Position { revision: continuation.revision, from: Some(continuation.from) });
         }
         if options.resource_version.is_empty() || options.resource_version == "0" {
-            return Ok(Position { revision: None, after: None });
+            return Ok(Position { revision: None, from: None });
         }
         let wanted = parse_revision(&options.resource_version)?;
         not_in_future(wanted, current)?;
@@ -252,17 +260,25 @@ impl Position {
             Some(Match::NotOlderThan) => false,
             None => options.limit > 0,
         };
-        Ok(Position { revision: exact.then_some(wanted), after: None })
+        Ok(Position { revision: exact.then_some(wanted), from: None })
     }
 }
 
 /// Reads a revision from a query.
 pub(crate) fn parse_revision(text: &str) -> Result<Revision, Status> {
-    text.parse().map_err(|_| {
-        let quoted = roost_object::field::quote(text);
-        let why = format!("strconv.ParseUint: parsing {quoted}: invalid syntax");
+    parse_unsigned(text).map_err(|why| {
         let error = Error::invalid(&Path::new("resourceVersion"), text, why);
         Status::bad_request(format!("invalid resource version: {error}"))
+    })
+}
+
+/// A number without a sign, or why Go takes it for none.
+pub(crate) fn parse_unsigned(text: &str) -> Result<u64, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = digits.then(|| text.parse().ok());
+    number.flatten().ok_or_else(|| {
+        let why = if digits { "value out of range" } else { "invalid syntax" };
+        format!("strconv.ParseUint: parsing {}: {why}", roost_object::field::quote(text))
     })
 }
 

@@ -9,6 +9,6 @@ mod table;
 mod watch;
 
 pub(crate) use get::{get, written};
-pub(crate) use list::{ListMeta, list, select};
+pub(crate) use list::{ListMeta, list, parse_unsigned, select};
 pub(crate) use table::{Include, present, present_list, table};
 pub(crate) use watch::watch;

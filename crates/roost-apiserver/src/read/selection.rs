@@ -16,14 +16,7 @@ pub(crate) struct Selection {
 impl Selection {
     /// Reads the selectors, and refuses fields that the kind cannot be selected by.
     pub(crate) fn parse(options: &ListOptions, resource: &Resource) -> Result<Selection, Status> {
-        let labels = match options.label_selector.as_str() {
-            "" => None,
-            text => Some(Selector::parse(text).map_err(|error| Status::bad_request(error.to_string()))?),
-        };
-        let fields = match options.field_selector.as_str() {
-            "" => None,
-            text => Some(FieldSelector::parse(text).map_err(|error| Status::bad_request(error.to_string()))?),
-        };
+        let (labels, fields) = options.selectors()?;
         if let Some(fields) = &fields {
             for requirement in fields.requirements() {
                 if !supports(resource, &requirement.field) {
@@ -31,7 +24,7 @@ impl Selection {
                 }
             }
         }
-        Ok(Selection { labels, fields })
+        Ok(Selection { labels, fields: fields.filter(|fields| !fields.is_empty()) })
     }
 
     /// Whether every object is meant.
@@ -64,12 +57,18 @@ impl Selection {
 
 fn unsupported(resource: &Resource, field: &str) -> Status {
     let why = match &resource.origin {
-        Origin::Custom(_) => format!("field label not supported: {field}"),
-        Origin::BuiltIn(..) if has_own_fields(resource) => format!("field label not supported: {field}"),
-        Origin::BuiltIn(..) => {
+        Origin::BuiltIn(..) if resource.is("batch", "jobs") => {
+            format!("field label {} not supported for Job", roost_object::field::quote(field))
+        }
+        Origin::BuiltIn(..) if resource.is("resource.k8s.io", "resourceslices") => {
+            let (group, version, kind) = (&resource.group, &resource.version, &resource.kind);
+            format!("field label not supported for {group}/{version}, Kind={kind}: {field}")
+        }
+        Origin::BuiltIn(..) if own_fields(resource).is_empty() => {
             let quoted = roost_object::field::quote(field);
             format!("{quoted} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")
         }
+        Origin::BuiltIn(..) | Origin::Custom(_) => format!("field label not supported: {field}"),
     };
     Status::bad_request(why)
 }
@@ -81,6 +80,7 @@ const SELECTABLE: &[(&str, &str, &[&str])] = &[
         "Pod",
         &[
             "spec.nodeName",
+            "spec.host",
             "spec.restartPolicy",
             "spec.schedulerName",
             "spec.serviceAccountName",
@@ -96,7 +96,6 @@ const SELECTABLE: &[(&str, &str, &[&str])] = &[
     ("", "Secret", &["type"]),
     ("", "Service", &["spec.clusterIP", "spec.type"]),
     ("", "ReplicationController", &["status.replicas"]),
-    ("apps", "ReplicaSet", &["status.replicas"]),
     ("batch", "Job", &["status.successful"]),
     ("certificates.k8s.io", "CertificateSigningRequest", &["spec.signerName"]),
     (
@@ -142,15 +141,12 @@ fn own_fields(resource: &Resource) -> &'static [&'static str] {
         .map_or(&[], |(_, _, fields)| fields)
 }
 
-fn has_own_fields(resource: &Resource) -> bool {
-    !own_fields(resource).is_empty()
-}
-
 fn supports(resource: &Resource, field: &str) -> bool {
-    if field == "metadata.name" || field == "metadata.namespace" {
-        return true;
-    }
     match &resource.origin {
+        _ if field == "metadata.name" => true,
+        // Kinds without a namespace that name their fields do not name this one; all others have it by default.
+        Origin::BuiltIn(..) if field == "metadata.namespace" => resource.namespaced || own_fields(resource).is_empty(),
+        Origin::Custom(_) if field == "metadata.namespace" => true,
         Origin::BuiltIn(..) => own_fields(resource).contains(&field),
         Origin::Custom(custom) => {
             custom.version().selectable_fields.iter().any(|path| path.text().trim_start_matches('.') == field)
@@ -162,7 +158,7 @@ fn supports(resource: &Resource, field: &str) -> bool {
 fn value_of(resource: &Resource, object: &Value, field: &str) -> String {
     let special = match (resource.kind.as_str(), field) {
         ("Node", "spec.unschedulable") | ("Pod", "spec.hostNetwork") => Some("false"),
-        ("ReplicaSet" | "ReplicationController", "status.replicas") => Some("0"),
+        ("ReplicationController", "status.replicas") => Some("0"),
         ("Job", "status.successful") => {
             return object["status"]["succeeded"].as_i64().unwrap_or(0).to_string();
         }
@@ -181,6 +177,7 @@ fn value_of(resource: &Resource, object: &Value, field: &str) -> String {
         }
         _ => None,
     };
+    let field = if resource.kind == "Pod" && field == "spec.host" { "spec.nodeName" } else { field };
     let mut value = object;
     for step in field.split('.') {
         value = &value[step];

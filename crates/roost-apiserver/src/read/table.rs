@@ -127,9 +127,21 @@ fn drop_type(object: &mut Value) {
     }
 }
 
-/// What stock keeps in an annotation of served objects, and in a field of its own in the objects that it shows the
+/// What stock keeps in annotations of served objects, and in fields of their own in the objects that it shows the
 /// metadata of.
-const NOT_IN_METADATA: (&str, &str) = ("DaemonSet", "deprecated.daemonset.template.generation");
+const NOT_IN_METADATA: &[(&str, &str, &[&str])] = &[
+    ("apps/v1", "DaemonSet", &["deprecated.daemonset.template.generation"]),
+    (
+        "autoscaling/v1",
+        "HorizontalPodAutoscaler",
+        &[
+            "autoscaling.alpha.kubernetes.io/metrics",
+            "autoscaling.alpha.kubernetes.io/current-metrics",
+            "autoscaling.alpha.kubernetes.io/conditions",
+            "autoscaling.alpha.kubernetes.io/behavior",
+        ],
+    ),
+];
 
 /// An object's metadata as an object of its own.
 pub(crate) fn metadata_object(format: &Format, object: &Value) -> Value {
@@ -137,12 +149,12 @@ pub(crate) fn metadata_object(format: &Format, object: &Value) -> Value {
     if let Some(fields) = metadata.as_object_mut() {
         fields.retain(|_, value| !value.is_null());
     }
-    if object["kind"] == NOT_IN_METADATA.0
-        && object["apiVersion"] == "apps/v1"
+    let is_of = |version: &str, kind: &str| object["kind"] == kind && object["apiVersion"] == version;
+    if let Some((_, _, names)) = NOT_IN_METADATA.iter().find(|(version, kind, _)| is_of(version, kind))
         && let Some(fields) = metadata.as_object_mut()
         && let Some(annotations) = fields.get_mut("annotations").and_then(Value::as_object_mut)
     {
-        annotations.remove(NOT_IN_METADATA.1);
+        annotations.retain(|name, _| !names.contains(&name.as_str()));
         if annotations.is_empty() {
             fields.remove("annotations");
         }

@@ -332,7 +332,8 @@ impl Watcher {
         }
         let object = json!({"apiVersion": self.resource.api_version, "kind": self.resource.kind, "metadata": metadata});
         let view = match self.format.view {
-            View::Object => self.resource.fill_required(object),
+            View::Object if self.resource.as_custom().is_some() => object,
+            View::Object => with_written_zeroes(self.resource.fill_required(object)),
             View::Metadata | View::MetadataList => metadata_object(&self.format, &object),
             View::Table => {
                 let meta = json!({"resourceVersion": revision.to_string()});
@@ -363,6 +364,18 @@ impl Watcher {
         out.put_slice(text.trim_ascii_end());
         out.put_slice(b"}\n");
     }
+}
+
+/// Stock's own types of these kinds have no absent numbers, so their bookmarks carry what no object without them would.
+fn with_written_zeroes(mut object: Value) -> Value {
+    match object["kind"].as_str() {
+        Some("Deployment" | "ReplicaSet" | "StatefulSet") => object["spec"]["replicas"] = 0.into(),
+        Some("DaemonSet") => {
+            object["metadata"]["annotations"]["deprecated.daemonset.template.generation"] = "0".into();
+        }
+        _ => {}
+    }
+    object
 }
 
 #[cfg(test)]

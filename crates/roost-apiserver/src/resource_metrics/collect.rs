@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures::{StreamExt as _, stream};
 use http::{HeaderMap, Method};
-use http_body_util::{BodyExt as _, Limited};
 use jiff::Timestamp;
 use roost_object::Value;
 use roost_workloads::autoscaler::{ContainerUsage, PodUsage};
@@ -114,8 +113,8 @@ async fn summary(cluster: &Arc<Cluster>, node: &Value) -> Result<Summary, String
     if !answer.status().is_success() {
         return Err(format!("it answers with {}", answer.status()));
     }
-    let body = Limited::new(answer.into_body(), MAX_ANSWER_BYTES).collect().await.map_err(|error| error.to_string())?;
-    serde_json::from_slice(&body.to_bytes()).map_err(|error| error.to_string())
+    let body = roost_body::read(answer.into_body(), MAX_ANSWER_BYTES).await.map_err(|error| error.to_string())?;
+    serde_json::from_slice(&body).map_err(|error| error.to_string())
 }
 
 #[derive(Default, Deserialize)]

@@ -39,6 +39,7 @@ pub(super) async fn create(call: &Call, pods: &Arc<Resource>, bytes: &Bytes) -> 
         let error = Error::invalid(&path, true, "can not be set for pod eviction, try after removing the option");
         return Err(Status::invalid(&GroupKind::new("policy", "Eviction"), &info.name, &[error]));
     }
+    check_dry_run(call, &eviction)?;
     let nothing = json!({});
     let mut delete = DeleteOptions::parse(&call.query, Some(eviction.get("deleteOptions").unwrap_or(&nothing)))?;
     delete.dry_run |= options.dry_run;
@@ -57,6 +58,19 @@ pub(super) async fn create(call: &Call, pods: &Arc<Resource>, bytes: &Bytes) -> 
     }
     evict(target, delete).await?;
     Ok(created(&format))
+}
+
+/// An eviction that says itself that it is only tried has to say what its request says.
+fn check_dry_run(call: &Call, eviction: &Value) -> Result<(), Status> {
+    let asked: Vec<&str> = call.query.all("dryRun").collect();
+    let given = eviction["deleteOptions"]["dryRun"].as_array().into_iter().flatten();
+    let given: Vec<&str> = given.filter_map(Value::as_str).collect();
+    if asked.is_empty() || given.is_empty() || asked == given {
+        return Ok(());
+    }
+    let (asked, given) = (asked.join(" "), given.join(" "));
+    let why = format!("Non-matching dry-run options in request and content: [{asked}] and [{given}]");
+    Err(Status::failure(500, "", why))
 }
 
 /// What the budgets say of an eviction.

@@ -34,14 +34,30 @@ pub(super) async fn create(call: &Call, resource: &Arc<Resource>, bytes: &Bytes)
     match resource.kind.as_str() {
         "TokenReview" => {
             let review = TokenReview::new(&body, &tokens::own_audiences(cluster))?;
-            let found = tokens::authenticate(cluster, review.token.expose(), &review.audiences);
+            let found = match review.shown() {
+                Some(token) => tokens::authenticate(cluster, token, &review.audiences),
+                None => Ok(Some(review.nobody())),
+            };
             if let Ok(Some(found)) = &found
                 && let Some((namespace, name)) = &found.secret
                 && let Some(warning) = crate::inside::note_token_use(cluster, namespace, name).await
             {
                 call.warnings.add(warning);
             }
-            answer["status"] = token_review_answer(found.as_ref().map(Option::as_ref));
+            // What the caller says of the status stays where nobody is found to say otherwise.
+            let mut status = token_review_answer(found.as_ref().map(Option::as_ref));
+            let is_found = status["authenticated"] == true;
+            for (name, value) in body["status"].as_object().into_iter().flatten() {
+                let stays = match name.as_str() {
+                    "authenticated" => false,
+                    "error" => status.get("error").is_none(),
+                    _ => !is_found,
+                };
+                if stays {
+                    status[name] = value.clone();
+                }
+            }
+            answer["status"] = status;
         }
         "SelfSubjectReview" => answer = self_review(&call.user, &resource.api_version, Timestamp::now()),
         "SelfSubjectRulesReview" => {

@@ -11,9 +11,9 @@ use roost_object::{GroupResource, Map, Status, Value, group, metadata};
 use serde_json::json;
 
 use crate::call::Call;
-use crate::negotiate::{self, BUILT_IN, Format, View};
+use crate::negotiate::{self, Format, View};
 use crate::options::{WriteKind, WriteOptions};
-use crate::patch::{Patch, PatchType, check_name};
+use crate::patch::{Patch, PatchType, check_name, is_same_but_managers};
 use crate::resource::{Origin, Resource};
 use crate::respond::{self, Body};
 use crate::write::{self, Change, ChangeKind, Target, metadata_text};
@@ -54,7 +54,7 @@ fn split(path: &str) -> Vec<String> {
 pub(crate) async fn handle(call: &Call, resource: &Arc<Resource>, bytes: &Bytes) -> Result<Response<Body>, Status> {
     let info = &call.info;
     let paths = Paths::of(resource).ok_or_else(Status::unknown_path)?;
-    let format = negotiate::negotiate(&call.headers, &call.query, BUILT_IN)?;
+    let format = negotiate::negotiate(&call.headers, &call.query, resource.encodings())?;
     let target = Target { call, resource, namespace: &info.namespace, name: &info.name, subresource: "scale" };
     if info.verb == "get" {
         let (object, _) = target.read_live().await?.ok_or_else(|| target.not_found())?;
@@ -143,6 +143,8 @@ fn rescale(
             let mut after = patch.transform(own, &before, options)?;
             if *kind != PatchType::Apply {
                 write::track(own, Some(&before), &mut after, &target.call.manager_or_agent(&options.field_manager));
+            } else if resource.as_custom().is_some() && !is_same_but_managers(&before, &after) {
+                return Err(patch.unscalable());
             }
             after
         }

@@ -10,7 +10,7 @@ use super::{Target, metadata_mut, metadata_text, ownership, steps, storage_error
 use crate::admission::{self, Attributes, Verb};
 use crate::options::WriteOptions;
 use crate::resource::Resource;
-use crate::{allocate, clock};
+use crate::{allocate, clock, escalation};
 
 /// How often a generated name that is taken is generated again.
 const GENERATE_NAME_TRIES: usize = 8;
@@ -43,6 +43,7 @@ pub(crate) async fn create_prepared(
     let attributes =
         Attributes { target, verb: Verb::Create, old: None, dry_run: options.dry_run, deletion: None, action: None };
     admission::mutate(&attributes, &mut object).await?;
+    escalation::check(&attributes, &object)?;
     if !metadata_text(&object, "name").is_empty() {
         return create_named(target, object, options).await;
     }
@@ -159,7 +160,7 @@ fn record_requester(target: &Target<'_>, object: &mut Value) {
 }
 
 /// Clears what only the server sets.
-pub(super) fn wipe_system_fields(object: &mut Value) {
+fn wipe_system_fields(object: &mut Value) {
     let metadata = metadata_mut(object);
     for field in ["creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "uid", "selfLink"] {
         metadata.remove(field);

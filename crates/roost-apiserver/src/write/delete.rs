@@ -100,7 +100,7 @@ fn plan(target: &Target<'_>, options: &DeleteOptions, old: &Value) -> Step {
     let now = jiff::Timestamp::now();
     let deleting = old["metadata"].get("deletionTimestamp").is_some();
     if target.resource.is("", "namespaces") && (!deleting || waits_for_content(old)) {
-        return Step::Mark(end_namespace(old, now));
+        return Step::Mark(end_namespace(old, options, now));
     }
     if target.resource.is("apiextensions.k8s.io", "customresourcedefinitions") && !deleting {
         return Step::Mark(end_definition(old, now));
@@ -173,11 +173,27 @@ fn waits_for_content(namespace: &Value) -> bool {
 }
 
 /// A namespace that is going: the controllers inside empty it.
-fn end_namespace(old: &Value, now: jiff::Timestamp) -> Value {
+fn end_namespace(old: &Value, options: &DeleteOptions, now: jiff::Timestamp) -> Value {
     let mut marked = old.clone();
-    if old["metadata"].get("deletionTimestamp").is_none() {
-        metadata_mut(&mut marked).insert("deletionTimestamp".into(), clock::text(now).into());
-        marked["status"]["phase"] = "Terminating".into();
+    if old["metadata"].get("deletionTimestamp").is_some() {
+        return marked;
+    }
+    metadata_mut(&mut marked).insert("deletionTimestamp".into(), clock::text(now).into());
+    marked["status"]["phase"] = "Terminating".into();
+    let current = finalizers(old);
+    let wanted = match (options.orphan_dependents, options.propagation) {
+        (Some(orphan), _) => Some(if orphan { ORPHAN } else { FOREGROUND }),
+        (None, Some(Propagation::Orphan)) => Some(ORPHAN),
+        (None, Some(Propagation::Foreground)) => Some(FOREGROUND),
+        (None, Some(Propagation::Background)) => None,
+        (None, None) => return marked,
+    };
+    let others = current.iter().copied().filter(|name| *name != ORPHAN && *name != FOREGROUND);
+    let next: Vec<Value> = others.chain(wanted).map(Value::from).collect();
+    if next.is_empty() {
+        metadata_mut(&mut marked).remove("finalizers");
+    } else {
+        metadata_mut(&mut marked).insert("finalizers".into(), next.into());
     }
     marked
 }

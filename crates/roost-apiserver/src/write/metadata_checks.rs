@@ -99,10 +99,31 @@ const LOOKS: &[(&[Look], &[Kind])] = &[
     ),
 ];
 
+/// The same for what stands beside an object, where that is not just one look at what must not change.
+const LOOKS_BESIDE: &[(&str, &[Look], &[Kind])] = &[
+    (
+        "status",
+        &[],
+        &[
+            ("batch", "cronjobs"),
+            ("policy", "poddisruptionbudgets"),
+            ("flowcontrol.apiserver.k8s.io", "flowschemas"),
+            ("flowcontrol.apiserver.k8s.io", "prioritylevelconfigurations"),
+            ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
+        ],
+    ),
+    ("status", &[Rest, Update], &[("apps", "statefulsets")]),
+    ("status", &[Whole], &[("storage.k8s.io", "volumeattachments")]),
+    ("status", &[Whole, Rest, Update], &[("certificates.k8s.io", "certificatesigningrequests")]),
+    ("approval", &[Whole, Rest, Update], &[("certificates.k8s.io", "certificatesigningrequests")]),
+];
+
+fn has(kinds: &[Kind], resource: &Resource) -> bool {
+    kinds.iter().any(|(group, plural)| *group == resource.group && *plural == resource.plural)
+}
+
 fn looks(resource: &Resource) -> &'static [Look] {
-    let has =
-        |kinds: &[Kind]| kinds.iter().any(|(group, plural)| *group == resource.group && *plural == resource.plural);
-    LOOKS.iter().find(|(_, kinds)| has(kinds)).map_or(&[Update], |(looks, _)| looks)
+    LOOKS.iter().find(|(_, kinds)| has(kinds, resource)).map_or(&[Update], |(looks, _)| looks)
 }
 
 /// Whether the kind's own rules leave metadata to what is done for all kinds, which comes after them.
@@ -113,6 +134,11 @@ pub(super) fn leaves_metadata(resource: &Resource) -> bool {
 /// Whether the kind checks what its finalizers are called.
 pub(super) fn names_finalizers(resource: &Resource) -> bool {
     looks(resource).iter().any(|look| matches!(look, Update | Whole))
+}
+
+/// Whether a complaint is about what a counter was before, which comes after the look at the metadata.
+fn is_of_change(error: &Error) -> bool {
+    error.detail == "cannot be decremented"
 }
 
 /// A change of an object of a built-in kind.
@@ -130,7 +156,8 @@ impl Changed<'_> {
     pub(super) fn validate(&self, own: &[Error], errors: &mut Errors) {
         let looks = self.looks();
         let between = match looks {
-            _ if own.is_empty() => 0,
+            _ if own.is_empty() || !looks.contains(&Rest) => 0,
+            _ if !self.subresource.is_empty() => own.len() - usize::from(own.last().is_some_and(is_of_change)),
             [Whole | PlainWhole, Rest, _] => self.whole(own, <[Error]>::starts_with).unwrap_or(0),
             [_, Rest, _] => self.whole(own, <[Error]>::ends_with).map_or(0, |whole| own.len() - whole),
             _ => 0,
@@ -157,10 +184,13 @@ impl Changed<'_> {
     }
 
     fn looks(&self) -> &'static [Look] {
-        // A subresource is an update of its own that looks once.
-        match (self.subresource, looks(self.resource)) {
-            ("" | "status", own) if self.subresource.is_empty() || own.is_empty() => own,
-            (_, own) if own.iter().any(|look| matches!(look, Update | Whole)) => &[Update],
+        // What stands beside an object is updated on its own, and mostly that looks once.
+        let is_beside = |part: &str, kinds| part == self.subresource && has(kinds, self.resource);
+        let beside = LOOKS_BESIDE.iter().find(|(part, _, kinds)| is_beside(part, kinds));
+        match (self.subresource, beside, looks(self.resource)) {
+            ("", _, own) => own,
+            (_, Some((_, looks, _)), _) => looks,
+            (_, None, own) if own.iter().any(|look| matches!(look, Update | Whole)) => &[Update],
             _ => &[PlainUpdate],
         }
     }

@@ -72,7 +72,9 @@ const RESET_FIELDS: &[(&str, &str, &str, &[&[&str]])] = &[
     ("flowcontrol.apiserver.k8s.io", "FlowSchema", "status", &[&["spec"], &["metadata"]]),
     ("flowcontrol.apiserver.k8s.io", "PriorityLevelConfiguration", "status", &[&["spec"], &["metadata"]]),
     ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy", "status", &[&["spec"], &["metadata"]]),
+    ("apiregistration.k8s.io", "APIService", "status", &[&["spec"], &["metadata"]]),
     ("apps", "Deployment", "status", &[&["spec"], &["metadata", "labels"]]),
+    ("", "Namespace", "finalize", &[&["status"]]),
     ("", "Pod", "status", &[&["spec"], &["metadata", "deletionTimestamp"], &["metadata", "ownerReferences"]]),
 ];
 

@@ -109,7 +109,7 @@ pub(crate) fn prepare_update(target: &Target<'_>, new: &mut Value, old: &Value) 
             Generation::SpecAsSent
         }
     };
-    let moves = |new: &Value| match generation {
+    let moves = |new: &Value, old: &Value| match generation {
         Generation::Never | Generation::Once => false,
         Generation::Spec | Generation::SpecAsSent => differs_outside_metadata(new, old, target.resource),
         Generation::SpecOrAnnotations => {
@@ -117,7 +117,8 @@ pub(crate) fn prepare_update(target: &Target<'_>, new: &mut Value, old: &Value) 
                 || new["metadata"]["annotations"] != old["metadata"]["annotations"]
         }
     };
-    if moves(new) && (generation == Generation::SpecAsSent || moves(&target.resource.settled(new))) {
+    let moves_compared = || moves(&target.resource.compared(new), &target.resource.compared(old));
+    if moves(new, old) && (generation == Generation::SpecAsSent || moves_compared()) {
         let next = old["metadata"]["generation"].as_i64().unwrap_or(0) + 1;
         metadata_mut(new).insert("generation".into(), next.into());
     }
@@ -254,6 +255,8 @@ pub(crate) fn validate_update(target: &Target<'_>, new: &Value, old: &Value) -> 
             Ok(())
         }
         Origin::Custom(custom) => {
+            // Once as for all kinds, and once more by the rules of custom resources.
+            metadata::validate_update(meta, old_meta, &path, &mut errors);
             metadata::validate_update(meta, old_meta, &path, &mut errors);
             let version = custom.version();
             let (served, old_served) = (as_served(resource, new), as_served(resource, old));

@@ -6,12 +6,13 @@ use roost_object::field::{Error, Path};
 use roost_object::{GroupKind, Status, Value};
 use roost_store::{CommitError, Entry, Expect, Operation, Revision, Write};
 
-use super::create::{create_prepared, deduplicate_owners, match_namespace, wipe_system_fields};
+use super::create::{create_prepared, deduplicate_owners, match_namespace};
 use super::pack::{Written, pack_live, returned_live};
 use super::{Target, finalizers, metadata_mut, metadata_text, ownership, steps, storage_error};
 use crate::admission::{self, Attributes, Verb};
-use crate::allocate;
 use crate::options::WriteOptions;
+use crate::read::parse_unsigned;
+use crate::{allocate, escalation};
 
 /// How often a change that does not name a revision is tried again when someone else wrote in between.
 const CONFLICT_TRIES: usize = 16;
@@ -106,6 +107,7 @@ async fn attempt(
         action: None,
     };
     admission::mutate(&attributes, &mut new).await?;
+    escalation::check(&attributes, &new)?;
     match_namespace(&target, &mut new)?;
     let allocated = allocate::before_update(&target, &mut new, old, options.dry_run)?;
     steps::prepare_update(&target, &mut new, old);
@@ -115,6 +117,9 @@ async fn attempt(
     let admitted = admission::validate(&attributes, &new).await?;
     if let Cow::Owned(settled) = target.resource.read_back(&new) {
         new = settled;
+    } else if target.subresource == "status" && target.resource.is_served_as_stored() {
+        // Its defaults were found beside what the caller sent, and the rest of the object is another one now.
+        steps::apply_defaults(target.resource, &mut new);
     }
     if new == *old && allocated.is_empty() && is_fresh(&target, old, entry)? {
         return Ok(Attempt::Done(Written::nothing(new)));
@@ -199,8 +204,10 @@ async fn create_by_update(target: Target<'_>, change: &Change<'_>, options: &Wri
         let why = format!("uid mismatch: the provided object specified uid {uid}, and no existing object was found");
         return Err(Status::conflict(&target.resource.group_resource(), target.name, &why));
     }
-    wipe_system_fields(&mut new);
-    metadata_mut(&mut new).remove("resourceVersion");
+    // What a create drops, such as a time of deletion, stays here: stock has no step for that on this way.
+    for field in ["creationTimestamp", "selfLink", "resourceVersion"] {
+        metadata_mut(&mut new).remove(field);
+    }
     match_namespace(&target, &mut new)?;
     if change.kind != ChangeKind::Apply {
         let manager = target.call.manager_or_agent(&options.field_manager);
@@ -235,20 +242,16 @@ pub(crate) fn registry_key(target: &Target<'_>) -> String {
         Some(_) => format!("{}/{plural}", target.resource.group),
         None => plural.clone(),
     };
-    format!("/registry/{prefix}/{}", target.key())
+    // What is not written is compared before the store's own prefix is there.
+    let root = if target.call.query.get("dryRun").is_some() { "" } else { "/registry" };
+    format!("{root}/{prefix}/{}", target.key())
 }
 
 /// A revision in the body must be the newest; without one the kind decides.
 fn check_revision(target: &Target<'_>, new: &Value, current: Revision) -> Result<(), Status> {
     let text = metadata_text(new, "resourceVersion");
-    let wanted: Revision = if text.is_empty() {
-        0
-    } else {
-        text.parse().map_err(|_| {
-            let quoted = roost_object::field::quote(text);
-            Status::failure(500, "", format!("strconv.ParseUint: parsing {quoted}: invalid syntax"))
-        })?
-    };
+    let wanted: Revision =
+        if text.is_empty() { 0 } else { parse_unsigned(text).map_err(|why| Status::failure(500, "", why))? };
     if wanted == 0 {
         let allowed = target.resource.rules().is_some_and(|rules| rules.unconditional_update);
         if allowed {

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, Response};
-use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use roost_access::Attributes;
 use roost_object::field::{Error, Errors, Path};
@@ -148,8 +147,8 @@ fn stream_options(call: &Call) -> String {
 /// What a kubelet said instead of a log.
 async fn refusal(call: &Call, answer: Response<Incoming>) -> Status {
     let code = answer.status().as_u16();
-    let body = Limited::new(answer.into_body(), MAX_REFUSAL_BYTES).collect().await;
-    let text = body.map(|body| String::from_utf8_lossy(&body.to_bytes()).into_owned()).unwrap_or_default();
+    let body = roost_body::read(answer.into_body(), MAX_REFUSAL_BYTES).await;
+    let text = body.map(|body| String::from_utf8_lossy(&body).into_owned()).unwrap_or_default();
     let about = format!("( pods/log {})", call.info.name);
     match code {
         500 => Status::internal(text),
