@@ -27,7 +27,7 @@ const ROWS: &[&[&str]] = &[
     &["roost-pki", "roost-wireguard"],
     &["roost-api"],
     &["roost-kinds"],
-    &["roost-object", "roost-kernel"],
+    &["roost-object", "roost-body", "roost-kernel"],
 ];
 
 /// The crates that do no I/O and have no clock of their own.
@@ -48,6 +48,7 @@ const PURE: &[&str] = &[
     "roost-api",
     "roost-kinds",
     "roost-object",
+    "roost-body",
 ];
 
 /// What a pure crate cannot need.

@@ -9,8 +9,8 @@ use crate::assets::{AssetError, repository};
 use crate::plane::{Plane, PlaneError, free_port};
 use crate::process::Process;
 
-/// How long the first start may take before its kubeconfig is there.
-const KUBECONFIG_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long the first start may take before its kubeconfig is there, on a disk that others keep busy.
+const KUBECONFIG_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The environment variable that names another `hcp` binary.
 pub const BINARY_VARIABLE: &str = "HCP_BINARY";

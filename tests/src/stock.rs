@@ -14,8 +14,8 @@ use crate::pki::{self, Authority, Identity};
 use crate::plane::{Plane, PlaneError, free_port};
 use crate::process::Process;
 
-/// How long etcd may take to listen.
-const ETCD_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long etcd may take to listen. It syncs first, and a disk that others keep busy was seen to take half a minute.
+const ETCD_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// The controllers that Roost's engine has inside; every other one would write to objects that Roost leaves alone.
 const INSIDE_CONTROLLERS: &[&str] = &[

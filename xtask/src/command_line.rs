@@ -371,7 +371,7 @@ pub(crate) struct BenchEngine {
 #[derive(Debug, Args)]
 pub(crate) struct BenchDisturbed {
     /// How long, with the disturbance and without.
-    #[arg(long, default_value_t = 20, value_name = "N")]
+    #[arg(long, default_value_t = 45, value_name = "N")]
     pub(crate) seconds: u64,
 }
 

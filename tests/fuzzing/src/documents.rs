@@ -43,6 +43,9 @@ pub fn object(data: &[u8]) {
     roost_kinds::json::write(&mut written, &decoded.value, ty);
     let again = roost_kinds::json::read(&written, ty).expect("what was written can be read");
     assert_eq!(again.findings, Vec::<String>::new(), "nothing unknown is written");
-    let plain = roost_kinds::json::written(&decoded.value, ty);
+    // Items of a schema that are neither a schema nor a list are written as null, and no definition has them again.
+    let is_definition = ty.openapi.starts_with("io.k8s.apiextensions-apiserver.");
+    let kept = if is_definition { roost_kinds::json::stored } else { roost_kinds::json::written };
+    let plain = kept(&decoded.value, ty);
     assert_eq!(&again.value, &*plain, "an object stays what it is in JSON");
 }

@@ -22,7 +22,9 @@ use crate::client::{Call, Client, ClientError};
 use crate::plane::{Plane, PlaneError};
 
 pub use agents::{Agents, agents};
-pub use disturbance::{Disturbance, Disturbed, Waits, beside_a_busy_cluster, beside_another, disturb};
+pub use disturbance::{
+    Disturbance, Disturbed, Reading, Spent, Waits, beside_a_busy_cluster, beside_another, disturb, reading,
+};
 pub use hosts::{Hosts, hosts};
 pub use latency::Latency;
 pub(crate) use nodes::management;

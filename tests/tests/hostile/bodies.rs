@@ -8,6 +8,7 @@ use http::Method;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use roost_tests::client::{Call, Client};
 use roost_tests::hostile::{self, Raw};
+use roost_tests::plane::Plane;
 
 /// Longer than any of these refusals takes, on a busy machine too.
 const SOON: Duration = Duration::from_secs(20);
@@ -64,6 +65,33 @@ async fn a_hundred_megabytes_are_refused_and_the_refusal_can_be_read() {
     }
     let client = plane.administrator().expect("a client");
     assert!(client.send(Call::get("/readyz")).await.expect("an answer").status.is_success());
+}
+
+/// The most memory that the server has had so far, in bytes.
+fn peak_memory(plane: &Plane) -> usize {
+    let server = plane.processes().first().expect("a server of our own").id();
+    let status = std::fs::read_to_string(format!("/proc/{server}/status")).expect("a running server");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    peak.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") * 1024
+}
+
+#[tokio::test]
+async fn a_body_of_single_bytes_costs_little_memory() {
+    const LENGTH: usize = 1_000_000;
+    let plane = hostile::start().await.expect("a server");
+    let before = peak_memory(&plane);
+    let mut raw = Raw::connect(&plane, "http/1.1").await.expect("a connection");
+    let head = format!("POST {CONFIG_MAPS} HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n");
+    assert!(raw.write(format!("{head}Transfer-Encoding: chunked\r\n\r\n").as_bytes()).await);
+    let pieces = "1\r\nx\r\n".repeat(1000);
+    for _ in 0..LENGTH / 1000 {
+        assert!(raw.write(pieces.as_bytes()).await);
+    }
+    assert!(raw.write(b"0\r\n\r\n").await);
+    let answer = raw.read(Duration::from_secs(5)).await;
+    assert_eq!(answer.code(), 415, "{}", answer.text);
+    let more = peak_memory(&plane).saturating_sub(before);
+    assert!(more < 20 * LENGTH, "{more} bytes more for {LENGTH}");
 }
 
 #[tokio::test]

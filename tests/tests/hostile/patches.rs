@@ -60,7 +60,11 @@ async fn a_strategic_patch_of_thousands_of_directives_ends() {
     let order: Vec<Value> = (0..20_000).map(|number| json!({"name": format!("c{}", number % 500)})).collect();
     let deletions: Vec<Value> =
         (0..20_000).map(|number| json!({"name": format!("c{}", number % 500), "$patch": "delete"})).collect();
+    // All of one key, each with one more variable; the image makes it an error, which shows what came of them.
+    let repeated: Vec<Value> =
+        (0..20_000).map(|number| json!({"name": "c0", "image": 1, "env": [{"name": format!("e{number}")}]})).collect();
     for patch in [
+        json!({"spec": {"containers": repeated}}),
         json!({"spec": {"$setElementOrder/containers": order}}),
         json!({"spec": {"containers": deletions}}),
         json!({"spec": {"containers": vec![json!({"$patch": "replace"}); 20_000]}}),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use roost_tests::measurement::{self, Disturbance, Disturbed};
+use roost_tests::measurement::{self, Disturbance, Disturbed, Reading};
 use roost_tests::ours;
 
 use super::{engine_binary, ran_optimised};
@@ -13,6 +13,9 @@ use crate::task::TaskError;
 
 /// What a ratio should not exceed.
 const WANTED: &str = "wanted: 1.20 x";
+
+/// How long the server reads bodies of each kind.
+const READING: Duration = Duration::from_secs(5);
 
 /// Beside hostile clients of the same API, and beside programs that only keep the processors busy.
 pub(crate) async fn hostile(arguments: &BenchDisturbed) -> Result<(), TaskError> {
@@ -28,6 +31,8 @@ pub(crate) async fn hostile(arguments: &BenchDisturbed) -> Result<(), TaskError>
     // What is left is to be compared with this: processors that are never idle are slower to answer anybody.
     let found = measurement::beside_another(&plane, period, |kubeconfig| other("spinning", kubeconfig)).await?;
     print("beside busy processors", &found, "");
+    println!();
+    print_reading(&measurement::reading(&plane, READING).await?);
     Ok(())
 }
 
@@ -77,4 +82,31 @@ fn print(beside: &str, found: &Disturbed, wanted: &str) {
         let (median, slow) = (ratio(besides.median, alone.median), ratio(besides.slow, alone.slow));
         println!("{kind:<10} {:<26} {median:>6.2} x  {slow:>6.2} x   {wanted}", "ratio");
     }
+    let share =
+        |spent: Duration, of: Duration| format!("{:.2} s ({:.1} %)", spent.as_secs_f64(), 100.0 * ratio(spent, of));
+    for (number, spent) in found.spent.iter().enumerate() {
+        println!(
+            "processor  turn {}: server alone {}, {beside} {}, {} of it in the first second; the others {}",
+            number + 1,
+            share(spent.alone, spent.turn),
+            share(spent.beside, spent.turn),
+            share(spent.first_second, Duration::from_secs(1)),
+            share(spent.disturbance, spent.turn)
+        );
+    }
+}
+
+/// To be compared with what the server takes reading to cost (`allowance.rs`).
+fn print_reading(reading: &Reading) {
+    let megabytes = |bytes: f64| bytes / 1e6;
+    let piece = reading.piece.as_secs_f64();
+    println!("in a second of its processor time the server reads");
+    println!("{:>7.0} MB of large bodies that nobody looks at", megabytes(reading.unseen));
+    println!("{:>7.0} MB of large objects, from the first byte to the answer", megabytes(reading.objects));
+    println!(
+        "{:>7.2} MB of single bytes: {:.2} µs each, as long as {:.0} bytes of a large body",
+        1e-6 / piece,
+        piece * 1e6,
+        piece * reading.unseen
+    );
 }

@@ -20,8 +20,9 @@ static TOO_OLD: LazyLock<Regex> =
 static CREDENTIAL: LazyLock<Regex> = LazyLock::new(|| pattern(r"X509SHA256=[0-9a-f]{64}"));
 /// The type of a rule's object is named after the nanosecond of its making.
 static SELF_TYPE: LazyLock<Regex> = LazyLock::new(|| pattern(r"\bselfType\d+\b"));
-static VERSION: LazyLock<Regex> =
-    LazyLock::new(|| pattern(r#"(?i)(resource ?version(?: in (?:the precondition|record))?[\\": (]*)(\d+)"#));
+static VERSION: LazyLock<Regex> = LazyLock::new(|| {
+    pattern(r#"(?i)(resource ?version(?: in (?:the precondition|record|object meta))?[\\": (]*)(\d+)"#)
+});
 
 fn pattern(text: &str) -> Regex {
     Regex::new(text).expect("the patterns are constants")

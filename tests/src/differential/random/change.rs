@@ -5,14 +5,23 @@ use serde_json::{Map, Value, json};
 use super::schema::{Field, Shape, resolve};
 use super::values::Generator;
 
+/// The object with one place of it changed, mostly in its main field.
+pub(super) fn change_object<'a>(generator: &mut Generator<'a>, object: &Value, shape: &'a Shape, main: &str) -> Value {
+    if let (Value::Object(fields), Shape::Object(shapes)) = (object, resolve(generator.shapes, shape))
+        && let Some(field) = shapes.iter().find(|field| field.name == main)
+        && (main == "status" || fields.contains_key(main))
+        && generator.random.chance(75)
+    {
+        let mut object = object.clone();
+        let old = fields.get(main).cloned().unwrap_or_else(|| json!({}));
+        object[main] = change(generator, &old, &field.shape, main, 1);
+        return object;
+    }
+    change(generator, object, shape, "", 0)
+}
+
 /// The same value with one place of it changed.
-pub(super) fn change<'a>(
-    generator: &mut Generator<'a>,
-    value: &Value,
-    shape: &'a Shape,
-    name: &str,
-    depth: u64,
-) -> Value {
+fn change<'a>(generator: &mut Generator<'a>, value: &Value, shape: &'a Shape, name: &str, depth: u64) -> Value {
     let shape = resolve(generator.shapes, shape);
     let goes_deeper = depth == 0 || generator.random.chance(93);
     match (value, shape) {
@@ -59,12 +68,10 @@ fn change_field<'a>(
 ) -> Value {
     let mut object = object.clone();
     let present: Vec<&'a Field> = fields.iter().copied().filter(|field| object.contains_key(&field.name)).collect();
-    let main = present.iter().copied().find(|field| field.name == "spec").filter(|_| depth == 0);
-    let field = match main {
-        Some(spec) if generator.random.chance(75) => Some(spec),
-        _ if !present.is_empty() && generator.random.chance(70) => Some(*generator.random.pick(&present)),
-        _ if !fields.is_empty() => Some(*generator.random.pick(fields)),
-        _ => None,
+    let field = match () {
+        () if !present.is_empty() && generator.random.chance(70) => Some(*generator.random.pick(&present)),
+        () if !fields.is_empty() => Some(*generator.random.pick(fields)),
+        () => None,
     };
     let Some(field) = field else { return Value::Object(object) };
     match object.get(&field.name) {
@@ -149,6 +156,7 @@ mod tests {
     use roost_merge::merge_patch;
     use serde_json::json;
 
+    use super::super::oddities::Oddity;
     use super::super::schema::{Field, Shape, Shapes};
     use super::super::values::Generator;
     use super::{change, patch_between};
@@ -163,7 +171,8 @@ mod tests {
         let object = json!({"apiVersion": "v1", "spec": {"a": "b", "c": "d"}, "list": [1, 2]});
         let mut changed = 0;
         for seed in 0..200 {
-            let mut generator = Generator { random: Random::new(seed), shapes: &shapes, density: 30 };
+            let mut generator =
+                Generator { random: Random::new(seed), shapes: &shapes, density: 30, oddity: Oddity::None };
             let new = change(&mut generator, &object, &shape, "", 0);
             assert_eq!(new["apiVersion"], "v1");
             assert_eq!(merge_patch::apply(object.clone(), patch_between(&object, &new)), new);

@@ -7,8 +7,11 @@
 mod case;
 mod change;
 mod custom;
+mod directives;
+mod oddities;
 mod operations;
 mod pools;
+mod queries;
 mod schema;
 mod smaller;
 mod trial;
@@ -28,6 +31,9 @@ use super::suite::{Servers, SuiteError, readable};
 /// Cases that are asked at once: one for each processor and one that waits for the network.
 const CONCURRENCY: usize = 4;
 
+/// What all built-in kinds are called together.
+const BUILT_IN: &str = "built-in";
+
 /// How many of those that differ in the same place are shown.
 const SHOWN_OF_A_PLACE: usize = 1;
 
@@ -38,7 +44,7 @@ pub struct Draw {
     pub rounds: u64,
     /// The seed of the first round; each later round has the next one.
     pub seed: u64,
-    /// Only this kind: `Pod`, or `v1/Pod`, or `custom` for custom resources.
+    /// Only this kind: `Pod`, or `v1/Pod`, or `v1/Pod/status`, or `built-in` for all of these, or `custom` for custom resources.
     pub kind: Option<String>,
 }
 
@@ -80,7 +86,7 @@ async fn built_in(
     findings: &mut Findings,
 ) -> Result<(), SuiteError> {
     let mut kinds = schema::read(&servers.stock).await?;
-    if let Some(name) = &draw.kind {
+    if let Some(name) = draw.kind.as_ref().filter(|name| *name != BUILT_IN) {
         kinds.retain(|kind| kind.is_called(name));
         if kinds.is_empty() {
             return Err(SuiteError::NothingToRun(name.clone()));
@@ -89,7 +95,7 @@ async fn built_in(
     let valid = valid::create(servers, &kinds).await?;
     let of_round = |seed: u64| {
         let ways = move |(kind, valid)| Way::ALL.into_iter().filter_map(move |way| Case::draw(kind, valid, way, seed));
-        kinds.iter().zip(valid.iter().map(Option::as_ref)).flat_map(ways)
+        kinds.iter().zip(valid.iter().map(Vec::as_slice)).flat_map(ways)
     };
     findings.add(servers, rounds.flat_map(of_round)).await
 }

@@ -80,6 +80,7 @@ fn collect<'a>(
 mod tests {
     use serde_json::json;
 
+    use super::super::oddities::Oddity;
     use super::super::schema::{Field, Shape, Shapes};
     use super::super::values::Generator;
     use super::operations;
@@ -92,7 +93,8 @@ mod tests {
         let (shapes, object) = (Shapes::new(), json!({"list": [1]}));
         let mut paths = std::collections::BTreeSet::new();
         for seed in 0..300 {
-            let mut generator = Generator { random: Random::new(seed), shapes: &shapes, density: 30 };
+            let mut generator =
+                Generator { random: Random::new(seed), shapes: &shapes, density: 30, oddity: Oddity::None };
             let drawn = operations(&mut generator, &shape, &object);
             let drawn = drawn.as_array().expect("a list");
             assert!((1..=3).contains(&drawn.len()));

@@ -11,6 +11,9 @@ use crate::client::{Call, Client, ClientError};
 /// Where the objects of namespaced kinds are made.
 pub(super) const NAMESPACE: &str = "random";
 
+/// Its answer lists rules in the order of a cache, which no two servers share.
+const WITHOUT_ORDER: &str = "SelfSubjectRulesReview";
+
 /// The group of the custom resources that the valid objects bring; theirs is not a built-in kind.
 const OWN_GROUP: &str = "random.example.com";
 
@@ -52,16 +55,27 @@ pub(super) struct Field {
 /// The definitions of one group and version.
 pub(super) type Shapes = BTreeMap<String, Shape>;
 
-/// A kind of which objects can be created.
+/// A kind of which objects can be created, or one of the parts that its objects have beside them.
 #[derive(Debug)]
 pub(super) struct Kind {
     pub(super) api_version: String,
+    /// `Deployment`, or `Deployment/scale` for a part.
     pub(super) name: String,
-    /// The path that objects are created at.
+    /// The path that objects are created at; of a part, the path of the objects that it belongs to.
     pub(super) collection: String,
-    pub(super) has_status: bool,
+    pub(super) part: Option<Part>,
+    /// The version and the kind that a body says.
+    pub(super) body: (String, String),
     pub(super) shape: Shape,
     pub(super) shapes: Arc<Shapes>,
+}
+
+/// What an object has beside it, at a path of its own.
+#[derive(Debug)]
+pub(super) struct Part {
+    pub(super) name: String,
+    /// Whether it is created, as a binding or a token is, and not changed.
+    pub(super) is_created: bool,
 }
 
 impl Kind {
@@ -70,9 +84,19 @@ impl Kind {
         format!("{}/{}", self.api_version, self.name)
     }
 
-    /// Whether somebody who says `Pod` or `v1/Pod` means this kind.
+    /// Whether somebody who says `Pod`, `v1/Pod` or, of a part, `Pod/status` means this kind.
     pub(super) fn is_called(&self, name: &str) -> bool {
-        self.name == name || self.title() == name
+        self.whole() == name || self.name == name || self.title() == name
+    }
+
+    /// The name of the kind, also where this is a part of it.
+    pub(super) fn whole(&self) -> &str {
+        self.name.split('/').next().unwrap_or_default()
+    }
+
+    /// The field that changes are mostly about.
+    pub(super) fn main_field(&self) -> &'static str {
+        if self.part.as_ref().is_some_and(|part| part.name == "status") { "status" } else { "spec" }
     }
 }
 
@@ -84,7 +108,7 @@ pub(super) fn resolve<'a>(shapes: &'a Shapes, shape: &'a Shape) -> &'a Shape {
     }
 }
 
-/// All built-in kinds, in the order of their paths. Reviews are left out: they are questions, and nothing is stored.
+/// All built-in kinds and their parts, in the order of their paths.
 pub(super) async fn read(client: &Client) -> Result<Vec<Kind>, ClientError> {
     let index = client.send(Call::get("/openapi/v3")).await?.json();
     let mut kinds = Vec::new();
@@ -106,32 +130,53 @@ fn kinds_of(document: &Value) -> Vec<Kind> {
     };
     let shapes: Arc<Shapes> =
         Arc::new(definitions.iter().map(|(name, schema)| (name.clone(), definition(name, schema))).collect());
-    let paths = document["paths"].as_object();
     let mut kinds = Vec::new();
-    for (path, operations) in paths.into_iter().flatten() {
-        let kind_of_body = &operations["post"]["x-kubernetes-group-version-kind"];
-        let is_collection = path.matches('{').count() == usize::from(path.contains("{namespace}"));
-        let (Some(group), Some(version), Some(kind)) =
-            (kind_of_body["group"].as_str(), kind_of_body["version"].as_str(), kind_of_body["kind"].as_str())
-        else {
-            continue;
+    for (path, operations) in document["paths"].as_object().into_iter().flatten() {
+        let post = &operations["post"]["x-kubernetes-group-version-kind"];
+        let (is_created, body) = if post.is_object() {
+            (true, post)
+        } else {
+            (false, &operations["put"]["x-kubernetes-group-version-kind"])
         };
+        let Some((version, kind)) = named(body) else { continue };
         let is_same = |schema: &Value| {
-            schema["x-kubernetes-group-version-kind"].as_array().is_some_and(|kinds| kinds.contains(kind_of_body))
+            schema["x-kubernetes-group-version-kind"].as_array().is_some_and(|kinds| kinds.contains(body))
         };
-        let definition = definitions.iter().find(|(_, schema)| is_same(schema)).map(|(name, _)| name.clone());
-        if let Some(name) = definition.filter(|_| is_collection && !kind.ends_with("Review")) {
-            kinds.push(Kind {
-                api_version: if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") },
-                name: kind.to_owned(),
-                collection: path.replace("{namespace}", NAMESPACE),
-                has_status: paths.is_some_and(|paths| paths.contains_key(&format!("{path}/{{name}}/status"))),
-                shape: Shape::Named(name),
-                shapes: shapes.clone(),
-            });
+        let Some((definition, _)) = definitions.iter().find(|(_, schema)| is_same(schema)) else { continue };
+        let of_kind = |version: &str, name: String, collection: &str, part: Option<Part>| Kind {
+            api_version: version.to_owned(),
+            name,
+            collection: collection.replace("{namespace}", NAMESPACE),
+            part,
+            body: (version.to_owned(), kind.to_owned()),
+            shape: Shape::Named(definition.clone()),
+            shapes: shapes.clone(),
+        };
+        if let Some((collection, part)) = path.split_once("/{name}/") {
+            let whole = named(&document["paths"][collection]["post"]["x-kubernetes-group-version-kind"]);
+            if let Some((api_version, whole)) = whole {
+                let name = format!("{whole}/{part}");
+                let part = Part { name: part.to_owned(), is_created };
+                kinds.push(Kind {
+                    body: (version.clone(), kind.to_owned()),
+                    ..of_kind(&api_version, name, collection, Some(part))
+                });
+            }
+        } else if is_created
+            && kind != WITHOUT_ORDER
+            && path.matches('{').count() == usize::from(path.contains("{namespace}"))
+        {
+            kinds.push(of_kind(&version, kind.to_owned(), path, None));
         }
     }
     kinds
+}
+
+/// The version and the kind that an operation is about.
+fn named(kind: &Value) -> Option<(String, &str)> {
+    let (group, version) = (kind["group"].as_str()?, kind["version"].as_str()?);
+    let version = if group.is_empty() { version.to_owned() } else { format!("{group}/{version}") };
+    Some((version, kind["kind"].as_str()?))
 }
 
 /// Some definitions are written as a type and mean another.
@@ -216,14 +261,18 @@ mod tests {
             }},
             "paths": {
                 "/apis/apps/v1/namespaces/{namespace}/things": {"post": {"x-kubernetes-group-version-kind": kind}},
-                "/apis/apps/v1/namespaces/{namespace}/things/{name}/status": {},
-                "/apis/apps/v1/namespaces/{namespace}/things/{name}/part": {"post": {"x-kubernetes-group-version-kind": kind}},
+                "/apis/apps/v1/namespaces/{namespace}/things/{name}/status": {"put": {"x-kubernetes-group-version-kind": kind}},
+                "/apis/apps/v1/namespaces/{namespace}/things/{name}/log": {"get": {"x-kubernetes-group-version-kind": kind}},
             },
         });
         let kinds = kinds_of(&document);
-        let [thing] = kinds.as_slice() else { panic!("{kinds:?} is not one kind") };
+        let [thing, status] = kinds.as_slice() else { panic!("{kinds:?} is not one kind and its part") };
         assert_eq!(thing.collection, "/apis/apps/v1/namespaces/random/things");
-        assert!(thing.has_status && thing.is_called("Thing") && thing.is_called("apps/v1/Thing"));
+        assert!(thing.part.is_none() && thing.is_called("Thing") && thing.is_called("apps/v1/Thing"));
+        assert!(
+            status.is_called("Thing") && status.is_called("apps/v1/Thing/status") && !thing.is_called("Thing/status")
+        );
+        assert_eq!((status.collection.as_str(), status.main_field()), (thing.collection.as_str(), "status"));
         let Shape::Object(fields) = resolve(&thing.shapes, &thing.shape) else { panic!("a thing is an object") };
         assert!(fields[0].required && !fields[1].required);
         assert!(matches!(&fields[0].shape, Shape::Text(words) if *words == ["Fast", "Fast", "Slow"]));

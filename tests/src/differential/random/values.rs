@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::oddities::Oddity;
 use super::pools;
 use super::schema::{Field, Shape, Shapes, resolve};
 use crate::random::Random;
@@ -21,11 +22,17 @@ pub(super) struct Generator<'a> {
     pub(super) shapes: &'a Shapes,
     /// How often, in a hundred, an optional field of the object itself is there; deeper ones are rarer.
     pub(super) density: u64,
+    pub(super) oddity: Oddity,
 }
 
 impl<'a> Generator<'a> {
     /// A value for the field of a name.
     pub(super) fn value(&mut self, shape: &'a Shape, name: &str, depth: u64) -> Value {
+        if depth > 0
+            && let Some(odd) = self.odd_value()
+        {
+            return odd;
+        }
         match resolve(self.shapes, shape) {
             Shape::Object(fields) => self.object(fields, depth),
             Shape::Map(values) => {
@@ -61,6 +68,7 @@ impl<'a> Generator<'a> {
                 object.insert(field.name.clone(), value);
             }
         }
+        self.add_odd_name(&mut object);
         Value::Object(object)
     }
 
@@ -127,7 +135,7 @@ impl<'a> Generator<'a> {
 #[cfg(test)]
 mod tests {
     use super::super::schema::{Field, Shape, Shapes};
-    use super::Generator;
+    use super::{Generator, Oddity};
     use crate::random::Random;
 
     fn node() -> Shape {
@@ -144,7 +152,8 @@ mod tests {
         let shapes = Shapes::from([("other".to_owned(), Shape::Boolean)]);
         let shape = Shape::List(Box::new(Shape::Text(Vec::new())));
         let draw = |seed| {
-            let mut generator = Generator { random: Random::new(seed), shapes: &shapes, density: 50 };
+            let mut generator =
+                Generator { random: Random::new(seed), shapes: &shapes, density: 50, oddity: Oddity::None };
             (0..20).map(|_| generator.value(&shape, "", 0)).collect::<Vec<_>>()
         };
         assert_eq!(draw(1), draw(1));
@@ -162,7 +171,8 @@ mod tests {
         let shapes = Shapes::from([("node".to_owned(), optional(node()))]);
         let start = node();
         for seed in 0..50 {
-            let mut generator = Generator { random: Random::new(seed), shapes: &shapes, density: 100 };
+            let mut generator =
+                Generator { random: Random::new(seed), shapes: &shapes, density: 100, oddity: Oddity::None };
             assert!(generator.value(&start, "", 0).is_object());
         }
     }

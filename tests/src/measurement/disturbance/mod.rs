@@ -6,6 +6,7 @@
 mod aside;
 mod busy;
 mod hostile;
+mod reading;
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -19,8 +20,10 @@ use serde_json::json;
 use tokio::task::JoinSet;
 
 use aside::Aside;
+pub use reading::{Reading, reading};
 
 use super::planes::{PlanesError, client_of};
+use super::processes::{processor, processor_seconds};
 use super::{Latency, NAMESPACE, collection, object};
 use crate::client::{Call, Client, ClientError};
 use crate::hosted::{HostedCluster, create, kubeconfig_of, wait_until_ready};
@@ -29,8 +32,8 @@ use crate::plane::{Plane, PlaneError};
 /// How often the one who behaves asks, in a second; few enough that requests never queue behind each other.
 const REQUESTS_PER_SECOND: u32 = 200;
 
-/// Alone and beside take turns this long.
-const TURN: Duration = Duration::from_secs(5);
+/// Alone and beside take turns this long. The moment in which somebody begins, whom nobody knows yet, is a part of each.
+const TURN: Duration = Duration::from_secs(15);
 
 /// What somebody does to a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +57,23 @@ pub struct Waits {
     pub writes: Latency,
 }
 
-/// What was found.
+/// The processor time of one turn alone and of the one beside the disturbance after it.
 #[derive(Debug, Clone, Copy)]
+pub struct Spent {
+    /// How long each of them was.
+    pub turn: Duration,
+    /// By the server, alone.
+    pub alone: Duration,
+    /// By the server, beside the disturbance.
+    pub beside: Duration,
+    /// By the server in the first second of that, when nobody knows yet what a newcomer sends.
+    pub first_second: Duration,
+    /// By whoever disturbs.
+    pub disturbance: Duration,
+}
+
+/// What was found.
+#[derive(Debug, Clone)]
 pub struct Disturbed {
     /// Alone.
     pub alone: Waits,
@@ -63,6 +81,8 @@ pub struct Disturbed {
     pub beside: Waits,
     /// How many requests of the disturbance were answered meanwhile.
     pub answered: u64,
+    /// The processor time of each pair of turns.
+    pub spent: Vec<Spent>,
 }
 
 /// Measures beside somebody on the same API.
@@ -73,7 +93,7 @@ pub async fn beside_another(
 ) -> Result<Disturbed, PlaneError> {
     let client = plane.administrator()?;
     prepare(&client).await?;
-    measure(&client, period, disturb(&plane.kubeconfig)).await
+    measure(plane, &client, period, disturb(&plane.kubeconfig)).await
 }
 
 /// Measures in one hosted cluster beside another that is as busy as it can be.
@@ -95,7 +115,7 @@ pub async fn beside_a_busy_cluster(
         kubeconfigs.push(path);
     }
     let quiet = Plane::running("quiet", &kubeconfigs[0]).administrator()?;
-    Ok(measure(&quiet, period, disturb(&kubeconfigs[1])).await?)
+    Ok(measure(plane, &quiet, period, disturb(&kubeconfigs[1])).await?)
 }
 
 /// Disturbs a server until the input of this process ends; then says how many requests were answered.
@@ -176,15 +196,25 @@ async fn prepare(client: &Client) -> Result<(), ClientError> {
 }
 
 /// Measures alone and beside in turns: a disk or a host that is slower for a minute is so for both.
-async fn measure(client: &Client, period: Duration, mut disturb: Command) -> Result<Disturbed, PlaneError> {
+async fn measure(
+    plane: &Plane,
+    client: &Client,
+    period: Duration,
+    mut disturb: Command,
+) -> Result<Disturbed, PlaneError> {
     let turn = period.min(TURN);
     behave(client, turn, &mut Durations::default()).await?;
     let (mut alone, mut beside) = (Durations::default(), Durations::default());
-    let (start, mut answered) = (Instant::now(), 0);
+    let (start, mut answered, mut spent) = (Instant::now(), 0, Vec::new());
     while start.elapsed() < 2 * period {
-        behave(client, turn, &mut alone).await?;
+        let (spent_alone, outcome) = measure_processor(plane, behave(client, turn, &mut alone)).await;
+        outcome?;
         let (mut child, mut output) = start_disturbing(&mut disturb)?;
-        let outcome = behave(client, turn, &mut beside).await;
+        let first_second = measure_processor(plane, tokio::time::sleep(Duration::from_secs(1)));
+        let both = async { tokio::join!(behave(client, turn, &mut beside), first_second) };
+        let (spent_beside, (outcome, (first_second, ()))) = measure_processor(plane, both).await;
+        let disturbance = Duration::from_secs_f64(processor_seconds(child.id()));
+        spent.push(Spent { turn, alone: spent_alone, beside: spent_beside, first_second, disturbance });
         drop(child.stdin.take());
         let mut count = String::new();
         output.read_line(&mut count)?;
@@ -192,7 +222,14 @@ async fn measure(client: &Client, period: Duration, mut disturb: Command) -> Res
         outcome?;
         answered += count.trim().parse::<u64>().map_err(|_| std::io::Error::other("the disturbance ended early"))?;
     }
-    Ok(Disturbed { alone: alone.into(), beside: beside.into(), answered })
+    Ok(Disturbed { alone: alone.into(), beside: beside.into(), answered, spent })
+}
+
+/// The processor time that a plane spends meanwhile.
+async fn measure_processor<Work: Future>(plane: &Plane, work: Work) -> (Duration, Work::Output) {
+    let before = processor(plane);
+    let outcome = work.await;
+    (Duration::from_secs_f64((processor(plane) - before).max(0.0)), outcome)
 }
 
 /// Starts the other process and waits until it has begun.

@@ -180,12 +180,12 @@ async fn fetch(stock: &Client, path: &str) -> Result<Option<Value>, SuiteError> 
 
 /// Removes a definition from both and waits until it is gone.
 async fn remove(servers: &Servers, definition: &Definition) -> Result<(), SuiteError> {
-    for client in [&servers.stock, &servers.ours] {
+    for (name, client) in [("stock", &servers.stock), ("ours", &servers.ours)] {
         client.send(Call::new(Method::DELETE, definition.path())).await?;
         let start = Instant::now();
         while client.send(Call::get(definition.path())).await?.status.is_success() {
             if start.elapsed() > GONE_TIMEOUT {
-                return Err(SuiteError::Broken(format!("{} does not go away", definition.path())));
+                return Err(SuiteError::Broken(format!("{} does not go away from {name}", definition.path())));
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
