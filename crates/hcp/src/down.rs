@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 use crate::arguments::Down;
 use crate::instance::{self, InstanceError};
@@ -28,13 +28,12 @@ pub(crate) fn run(arguments: &Down) -> Result<(), DownError> {
     let pid = Pid::from_raw(instance.pid).ok_or(DownError::StillRunning(instance.pid))?;
     kill_process(pid, Signal::TERM).map_err(|source| DownError::Signal { pid: instance.pid, source })?;
     let started = Instant::now();
-    while instance.is_alive() {
+    while test_kill_process(pid).is_ok() {
         if started.elapsed() > PATIENCE {
             return Err(DownError::StillRunning(instance.pid));
         }
         std::thread::sleep(POLL);
     }
-    instance.unregister();
     eprintln!("stopped {} on {}", instance.server, instance.data_dir.display());
     Ok(())
 }

@@ -1,10 +1,9 @@
 //! Running instances: each leaves a small file under the user's state directory, by which other commands find it.
 
-use std::fs;
-use std::io;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use rustix::process::{Pid, test_kill_process};
 use serde::{Deserialize, Serialize};
 
 /// What is known of a running `hcp up`.
@@ -22,8 +21,10 @@ pub(crate) struct Instance {
 /// Why the record of instances cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum InstanceError {
-    #[error("cannot tell where to keep state: set HOME, XDG_STATE_HOME or --data-dir")]
-    NoHome,
+    #[error("cannot tell where data are: name a directory with --data-dir, or set XDG_DATA_HOME or HOME")]
+    NoDataHome,
+    #[error("cannot tell what runs: set XDG_STATE_HOME or HOME as they were set for hcp up")]
+    NoStateHome,
     #[error("cannot write {path}")]
     Write { path: PathBuf, source: io::Error },
     #[error("no hcp up is running; start one with: hcp up --detach")]
@@ -36,39 +37,63 @@ pub(crate) enum InstanceError {
 
 /// Where data goes when nobody says.
 pub(crate) fn default_data_dir() -> Result<PathBuf, InstanceError> {
-    base("XDG_DATA_HOME", ".local/share").map(|base| base.join("roost"))
+    base("XDG_DATA_HOME", ".local/share").map(|base| base.join("roost")).ok_or(InstanceError::NoDataHome)
 }
 
-fn base(variable: &str, below_home: &str) -> Result<PathBuf, InstanceError> {
+fn base(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    set(variable).or_else(|| set("HOME").map(|home| home.join(below_home))).ok_or(InstanceError::NoHome)
+    set(variable).or_else(|| set("HOME").map(|home| home.join(below_home)))
 }
 
 fn records() -> Result<PathBuf, InstanceError> {
-    base("XDG_STATE_HOME", ".local/state").map(|base| base.join("roost/instances"))
+    let base = base("XDG_STATE_HOME", ".local/state").ok_or(InstanceError::NoStateHome)?;
+    Ok(base.join("roost/instances"))
+}
+
+/// The record of this process. It is locked as long as the process lives, and goes when this does: the number of a process
+/// that is gone may belong to a stranger, whom nobody must take for it.
+#[derive(Debug)]
+pub(crate) struct Record {
+    path: PathBuf,
+    _locked: File,
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.path);
+    }
 }
 
 impl Instance {
     /// Leaves the record of this process.
-    pub(crate) fn register(&self) -> Result<(), InstanceError> {
+    pub(crate) fn register(&self) -> Result<Record, InstanceError> {
         let folder = records()?;
-        let path = folder.join(format!("{}.json", self.pid));
+        let path = record(&folder, self.pid);
         let text = serde_json::to_vec_pretty(self).unwrap_or_default();
-        let write = || fs::create_dir_all(&folder).and_then(|()| fs::write(&path, text));
-        write().map_err(|source| InstanceError::Write { path: path.clone(), source })
-    }
-
-    /// Removes the record of this process.
-    pub(crate) fn unregister(&self) {
-        if let Ok(folder) = records() {
-            let _ = fs::remove_file(folder.join(format!("{}.json", self.pid)));
+        // Under its name only when it is locked: whoever finds it otherwise takes it for one of a dead process.
+        let unlocked = path.with_extension("new");
+        let write = || {
+            fs::create_dir_all(&folder)?;
+            let mut file = File::create(&unlocked)?;
+            file.lock()?;
+            file.write_all(&text)?;
+            fs::rename(&unlocked, &path)?;
+            Ok(file)
+        };
+        match write() {
+            Ok(locked) => Ok(Record { path, _locked: locked }),
+            Err(source) => Err(InstanceError::Write { path, source }),
         }
     }
+}
 
-    /// Whether its process still runs.
-    pub(crate) fn is_alive(&self) -> bool {
-        Pid::from_raw(self.pid).is_some_and(|pid| test_kill_process(pid).is_ok())
-    }
+fn record(folder: &Path, pid: i32) -> PathBuf {
+    folder.join(format!("{pid}.json"))
+}
+
+/// Whether the process that wrote a record still runs.
+fn is_held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 /// All running instances; records of dead ones are removed on the way.
@@ -76,10 +101,9 @@ pub(crate) fn running() -> Result<Vec<Instance>, InstanceError> {
     let Ok(entries) = fs::read_dir(records()?) else { return Ok(Vec::new()) };
     let mut instances: Vec<Instance> = entries
         .filter_map(|entry| {
-            let path = entry.ok()?.path();
-            let instance: Instance = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
-            if instance.is_alive() {
-                return Some(instance);
+            let path = entry.ok().map(|entry| entry.path()).filter(|path| path.extension() == Some("json".as_ref()))?;
+            if is_held(&path) {
+                return serde_json::from_slice(&fs::read(&path).ok()?).ok();
             }
             let _ = fs::remove_file(path);
             None

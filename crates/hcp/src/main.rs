@@ -28,37 +28,53 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     let flavour = Flavour::of(std::env::args_os().next().as_deref());
-    let outcome: Result<(), Box<dyn Error>> = match Arguments::read().command {
-        Command::Up(up) => up::run(&up).map_err(Into::into),
-        Command::Operator(operator) => operator::run(&operator).map_err(Into::into),
-        Command::Down(down) => down::run(&down).map_err(Into::into),
-        Command::Status(status) => status::run(&status).map_err(Into::into),
-        command => match commands::run(command, flavour) {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                explain(&error);
-                if let Some(hint) = error.hint() {
-                    eprintln!("hint: {hint}");
-                }
-                return ExitCode::from(error.exit_code());
-            }
-        },
+    let outcome = match Arguments::read().command {
+        Command::Up(up) => up::run(&up).map_err(|error| Failure::new(error.hint(), error)),
+        Command::Operator(operator) => operator::run(&operator).map_err(|error| Failure::new(error.hint(), error)),
+        Command::Down(down) => down::run(&down).map_err(|error| Failure::new(None, error)),
+        Command::Status(status) => status::run(&status).map_err(|error| Failure::new(None, error)),
+        command => commands::run(command, flavour).map_err(|error| Failure {
+            exit_code: error.exit_code().into(),
+            hint: error.hint(),
+            error: Box::new(error),
+        }),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            explain(error.as_ref());
-            ExitCode::FAILURE
+        Err(failure) => {
+            explain(failure.error.as_ref());
+            if let Some(hint) = failure.hint {
+                eprintln!("hint: {hint}");
+            }
+            failure.exit_code
         }
     }
 }
 
-/// Says what failed, and what that came from.
+/// How a command ended that did not succeed.
+struct Failure {
+    error: Box<dyn Error>,
+    hint: Option<String>,
+    exit_code: ExitCode,
+}
+
+impl Failure {
+    fn new(hint: Option<String>, error: impl Error + 'static) -> Self {
+        Self { error: Box::new(error), hint, exit_code: ExitCode::FAILURE }
+    }
+}
+
+/// Says what failed, and what that came from. Causes that the sentence before them has named already are left out.
 pub(crate) fn explain(error: &dyn Error) {
-    eprintln!("error: {error}");
+    let mut said = error.to_string();
+    eprintln!("error: {said}");
     let mut source = error.source();
     while let Some(cause) = source {
-        eprintln!("  because: {cause}");
+        let text = cause.to_string();
+        if !said.contains(&text) {
+            eprintln!("  because: {text}");
+            said = text;
+        }
         source = cause.source();
     }
 }

@@ -30,6 +30,19 @@ pub(crate) enum OperatorError {
     Serve(#[from] UpError),
 }
 
+impl OperatorError {
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Instance(_) => None,
+            // It serves none itself, so starting one here would not help.
+            Self::Plane(PlaneError::None) => Some("name the one to work for with --kubeconfig FILE".to_owned()),
+            Self::Plane(error) => error.hint(),
+            Self::Serve(error) => error.hint(),
+        }
+    }
+}
+
 pub(crate) fn run(arguments: &Operator) -> Result<(), OperatorError> {
     let data_dir = up::make_data_dir(match &arguments.data_dir {
         Some(data_dir) => data_dir.clone(),

@@ -15,9 +15,9 @@ pub(crate) fn run(arguments: &Status) -> Result<(), InstanceError> {
         }
     }
     match arguments.output {
+        Output::Table | Output::Kubeconfig if instances.is_empty() => return Err(InstanceError::NoneRunning),
         Output::Json => println!("{}", serde_json::to_string_pretty(&instances).unwrap_or_default()),
         Output::Kubeconfig => instances.iter().for_each(|instance| println!("{}", instance.kubeconfig.display())),
-        Output::Table if instances.is_empty() => return Err(InstanceError::NoneRunning),
         Output::Table => print_table(&instances),
     }
     Ok(())

@@ -64,6 +64,37 @@ fn mistakes_are_one_sentence_and_an_exit_code() {
         ),
         ("describe cluster ../secrets", 2, "error: --name \"../secrets\" is not a name: "),
         ("destroy nodepool", 2, "error: --name is required\n"),
+        (
+            "up --listen localhost:6443",
+            2,
+            "error: invalid value 'localhost:6443' for '--listen <ADDRESS>': expected an address and a port",
+        ),
+        (
+            "up --service-cidr 10.0.0.0/31",
+            2,
+            "error: invalid value '10.0.0.0/31' for '--service-cidr <CIDR>': expected at least 8",
+        ),
+        (
+            "up --server-name a_b",
+            2,
+            "error: invalid value 'a_b' for '--server-name <NAME>': expected a DNS name or an address",
+        ),
+        (
+            "up --data-dir pull-secret.json --detach",
+            1,
+            "error: cannot make the data directory pull-secret.json\n  because: File exists (os error 17)\nhint: name a directory",
+        ),
+        ("status -o kubeconfig", 1, "error: no hcp up is running; start one with: hcp up --detach\n"),
+        (
+            "get clusters --kubeconfig missing",
+            1,
+            "error: the kubeconfig missing cannot be used\n  because: failed to read kubeconfig from '\"missing\"': No such file or directory (os error 2)\nhint: name another",
+        ),
+        (
+            "operator",
+            1,
+            "error: no management plane was found: no --kubeconfig, no KUBECONFIG, no running hcp up and no ~/.kube/config\nhint: name the one to work for with --kubeconfig FILE\n",
+        ),
     ];
     for (line, code, expected) in cases {
         let output = home.run(line);
@@ -74,6 +105,24 @@ fn mistakes_are_one_sentence_and_an_exit_code() {
     for line in ["create cluster aws", "frobnicate", "create cluster none --no-such-flag"] {
         assert_eq!(home.run(line).status.code(), Some(2), "{line}");
     }
+}
+
+#[test]
+fn a_stranger_with_the_number_of_a_dead_process_is_left_alone() {
+    let home = Home::new();
+    let mut stranger = Command::new("sleep").arg("60").spawn().expect("a process");
+    let records = home.path(".local/state/roost/instances");
+    fs::create_dir_all(&records).unwrap();
+    let pid = stranger.id();
+    let record = format!(
+        r#"{{"pid": {pid}, "dataDir": "/x", "server": "s", "kubeconfig": "k", "started": "t", "version": "v"}}"#
+    );
+    fs::write(records.join(format!("{pid}.json")), record).unwrap();
+    let output = home.run("down");
+    assert_eq!(text(&output.stderr), "error: no hcp up is running; start one with: hcp up --detach\n");
+    assert!(stranger.try_wait().unwrap().is_none());
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
 }
 
 #[test]

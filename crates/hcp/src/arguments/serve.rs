@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use ipnet::IpNet;
 
+use super::values;
+
 #[derive(Args)]
 #[command(
     after_help = "Examples:\n  hcp up\n  hcp up --demo\n  hcp up --data-dir /var/lib/roost --listen 0.0.0.0:6443\n  hcp up --detach && kubectl --kubeconfig \"$(hcp status -o kubeconfig)\" get namespaces"
@@ -15,7 +17,7 @@ pub(crate) struct Up {
     #[arg(long, value_name = "DIR", env = "ROOST_DATA_DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     /// The address and port to serve on; port 0 takes a free one.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6443")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6443", value_parser = values::listen_address)]
     pub(crate) listen: SocketAddr,
     /// Run in the background, and return when the API answers.
     #[arg(long)]
@@ -24,10 +26,10 @@ pub(crate) struct Up {
     #[arg(long, conflicts_with = "without_operator")]
     pub(crate) demo: bool,
     /// The addresses that Services get.
-    #[arg(long, value_name = "CIDR", default_value = "10.96.0.0/16")]
+    #[arg(long, value_name = "CIDR", default_value = "10.96.0.0/16", value_parser = values::service_range)]
     pub(crate) service_cidr: IpNet,
     /// More names or addresses for the server's certificate.
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = values::certificate_name)]
     pub(crate) server_name: Vec<String>,
     /// Files for nodes, as RELEASE/ARCHITECTURE/PATH, which they fetch by digest [default: `artifacts` in the data directory].
     #[arg(long, value_name = "DIR")]
@@ -55,7 +57,7 @@ pub(crate) struct Operator {
     #[arg(long, value_name = "DIR")]
     pub(crate) data_dir: Option<PathBuf>,
     /// The address and port for hosted clusters that are published by name; the others get ports of the same address.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6444")]
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6444", value_parser = values::listen_address)]
     pub(crate) listen: SocketAddr,
     /// Files for nodes, as RELEASE/ARCHITECTURE/PATH, which they fetch by digest [default: `artifacts` in the data directory].
     #[arg(long, value_name = "DIR")]

@@ -1,6 +1,41 @@
 //! How single values are written: as Go's flag package reads them, because scripts are written for that.
 
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
+
+use ipnet::IpNet;
+use roost_object::names::{is_dns1123_subdomain, is_wildcard_dns1123_subdomain};
+
+/// The fewest addresses of Services, as of a stock API server.
+const FEWEST_SERVICE_ADDRESSES: u32 = 8;
+
+/// Reads where to listen.
+pub(crate) fn listen_address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "expected an address and a port, such as 127.0.0.1:6443, [::1]:6443, or 0.0.0.0:6443 for all addresses of this machine"
+            .to_owned()
+    })
+}
+
+/// Reads the range of the addresses of Services.
+pub(crate) fn service_range(text: &str) -> Result<IpNet, String> {
+    let range: IpNet =
+        text.parse().map_err(|_| "expected a network in CIDR notation, such as 10.96.0.0/16".to_owned())?;
+    let bits = u32::from(range.max_prefix_len() - range.prefix_len());
+    if bits < FEWEST_SERVICE_ADDRESSES.ilog2() {
+        return Err(format!("expected at least {FEWEST_SERVICE_ADDRESSES} addresses, such as 10.96.0.0/16 has"));
+    }
+    Ok(range.trunc())
+}
+
+/// Reads a name or an address that a certificate is good for.
+pub(crate) fn certificate_name(text: &str) -> Result<String, String> {
+    let is_name = is_dns1123_subdomain(text).is_empty() || is_wildcard_dns1123_subdomain(text).is_empty();
+    if is_name || text.parse::<IpAddr>().is_ok() {
+        return Ok(text.to_owned());
+    }
+    Err("expected a DNS name or an address, such as api.example.com or 192.0.2.7".to_owned())
+}
 
 /// Reads a boolean as upstream's flags do, so that `--render=1` and `--render=False` mean what they mean there.
 pub(crate) fn boolean(text: &str) -> Result<bool, String> {
@@ -90,7 +125,7 @@ fn decimal(nanos: u128, scale: u128) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{boolean, duration, written_duration};
+    use super::{boolean, certificate_name, duration, listen_address, service_range, written_duration};
 
     #[test]
     fn durations_are_read_and_written_as_go_does() {
@@ -112,6 +147,25 @@ mod tests {
         for bad in ["", "10", "m", "1d", "-1s", "1.2.3s", "99999999999999999999h", "1h m"] {
             assert!(duration(bad).is_err(), "{bad}");
         }
+    }
+
+    #[test]
+    fn what_a_server_needs_says_what_was_expected() {
+        for good in ["127.0.0.1:6443", "[::1]:0"] {
+            assert!(listen_address(good).is_ok(), "{good}");
+        }
+        for bad in ["localhost:6443", ":6443", "1.2.3.4", "127.0.0.1:99999"] {
+            assert!(listen_address(bad).unwrap_err().contains("127.0.0.1:6443"), "{bad}");
+        }
+        assert_eq!(service_range("10.0.0.1/16").unwrap().to_string(), "10.0.0.0/16");
+        assert!(service_range("10.0.0.0/29").is_ok() && service_range("fd00::/108").is_ok());
+        for bad in ["10.0.0.0/30", "10.0.0.0/33", "10.0.0.0"] {
+            assert!(service_range(bad).unwrap_err().contains("10.96.0.0/16"), "{bad}");
+        }
+        for good in ["api.example.com", "*.example.com", "192.0.2.7", "::1"] {
+            assert_eq!(certificate_name(good).unwrap(), good);
+        }
+        assert!(certificate_name("bad name").unwrap_err().contains("api.example.com"));
     }
 
     #[test]

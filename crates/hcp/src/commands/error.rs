@@ -80,7 +80,7 @@ pub(crate) enum CommandError {
     NoKubeconfigs,
     #[error("a key could not be made")]
     Key,
-    #[error("the output could not be written: {0}")]
+    #[error("the output could not be written")]
     Output(#[from] io::Error),
 }
 
@@ -130,6 +130,10 @@ impl CommandError {
             ),
             Self::KindMissing { .. } => Some(
                 "leave --nodes and --shard out, and say with --service-namespace and --service-selector which pods take the traffic".to_owned(),
+            ),
+            Self::NoKubeconfigs => Some(
+                "see what there is with: hcp get clusters -A; make one with: hcp create cluster none --name NAME …"
+                    .to_owned(),
             ),
             Self::NothingToDestroy { .. } => Some("see what there is with: hcp get clusters -A".to_owned()),
             _ => None,

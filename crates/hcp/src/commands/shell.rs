@@ -1,17 +1,17 @@
 //! Completion scripts and manual pages, both made from the commands themselves.
 
 use std::fs;
-use std::io::Write as _;
 
 use crate::arguments::{Arguments, Completion, Man};
 use crate::flavour::Flavour;
 
 use super::error::CommandError;
+use super::printed;
 
 pub(super) fn completion(arguments: &Completion, flavour: Flavour) -> Result<(), CommandError> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell(), &mut Arguments::complete_command(), flavour.name(), &mut script);
-    Ok(std::io::stdout().lock().write_all(&script)?)
+    Ok(printed::print(&String::from_utf8_lossy(&script))?)
 }
 
 pub(super) fn manual(arguments: &Man) -> Result<(), CommandError> {

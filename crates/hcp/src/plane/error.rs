@@ -78,6 +78,13 @@ impl PlaneError {
             Self::Unreachable { .. } | Self::Silent { .. } => {
                 Some("see what runs here with: hcp status; start it with: hcp up --detach".to_owned())
             }
+            Self::Kubeconfig { .. } => Some(
+                "name another with --kubeconfig FILE; without it KUBECONFIG, a running hcp up or ~/.kube/config is used"
+                    .to_owned(),
+            ),
+            Self::Environment { .. } => {
+                Some("set KUBECONFIG to a file that exists, unset it, or name one with --kubeconfig FILE".to_owned())
+            }
             Self::NoSuchKind => {
                 Some("is it the right one? hcp up brings the kinds along; see what runs with: hcp status".to_owned())
             }
@@ -85,6 +92,7 @@ impl PlaneError {
                 let kind = match resource.kind {
                     "HostedCluster" => "clusters",
                     "NodePool" => "nodepools",
+                    "Agent" => "hosts",
                     _ => return None,
                 };
                 Some(format!("see what there is with: hcp get {kind} -A"))

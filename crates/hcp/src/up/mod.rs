@@ -2,10 +2,12 @@
 
 mod demo;
 mod detach;
+mod error;
 mod idle;
 mod keys;
 
-use std::io;
+use std::error::Error as _;
+use std::io::{self, IsTerminal as _};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,15 +18,16 @@ use roost_apiserver::{AuditLog, Cluster, ClusterConfig, Engine, Host, ServingCer
 use roost_ignition_server::{Artifacts, ArtifactsError};
 use roost_operator::{BaseImages, Candidate, Supplies};
 use roost_runtime::{EmbeddedRuntime, Front};
-use roost_store::{OpenError, Options, Store};
+use roost_store::{Options, Store};
 use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::arguments::Up;
-use crate::instance::{self, Instance, InstanceError};
-use keys::{Keys, KeysError};
+use crate::instance::{self, Instance};
+pub(crate) use error::UpError;
+use keys::Keys;
 
 /// The management plane's own tenant.
 const MANAGEMENT: &str = "management";
@@ -32,38 +35,6 @@ const MANAGEMENT: &str = "management";
 /// Expressions and schemas nest up to limits that stock sets, and walks along them are recursive. Only what is used
 /// of a stack takes memory.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
-
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum UpError {
-    #[error(transparent)]
-    Instance(#[from] InstanceError),
-    #[error("cannot make the data directory {path}")]
-    DataDir { path: PathBuf, source: io::Error },
-    #[error(transparent)]
-    Open(#[from] OpenError),
-    #[error(transparent)]
-    Keys(#[from] KeysError),
-    #[error(
-        "port {port} on {address} is in use by another program; choose another with --listen {address}:PORT, or stop what holds it (see: ss -ltnp 'sport = :{port}')"
-    )]
-    PortInUse { address: IpAddr, port: u16 },
-    #[error("cannot listen on {address}")]
-    Listen { address: SocketAddr, source: io::Error },
-    #[error("cannot open the audit log {path}")]
-    AuditLog { path: PathBuf, source: io::Error },
-    #[error("the cluster's own objects could not be written: {0}")]
-    Bootstrap(String),
-    #[error("TLS could not be set up")]
-    Tls(#[source] rustls::Error),
-    #[error(transparent)]
-    Artifacts(#[from] ArtifactsError),
-    #[error("cannot read the images in {path}")]
-    Images { path: PathBuf, source: io::Error },
-    #[error("{0}")]
-    Detach(String),
-    #[error("the server stopped")]
-    Serve(#[source] io::Error),
-}
 
 pub(crate) fn run(arguments: &Up) -> Result<(), UpError> {
     let started = Instant::now();
@@ -146,7 +117,10 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
         let work = move || roost_operator::run(client.clone(), Arc::clone(&planes), published, supplies.clone());
         Some(tokio::spawn(roost_operator::lead(cluster.client(), Candidate::embedded(), stopping, work)))
     };
-    instance.register()?;
+    let record = instance.register().inspect_err(|error| {
+        let cause = error.source().map(ToString::to_string).unwrap_or_default();
+        tracing::warn!(%error, cause, "hcp status and hcp down will not find this process");
+    });
     println!(
         "ready in {} ms: {} (kubeconfig {})",
         started.elapsed().as_millis(),
@@ -171,7 +145,7 @@ async fn serve_management(arguments: &Up, data_dir: PathBuf, started: Instant) -
     runtime.stop().await;
     let outcome = server.await;
     inside.abort();
-    instance.unregister();
+    drop(record);
     outcome.map_err(|panicked| UpError::Serve(io::Error::other(panicked)))
 }
 
@@ -246,5 +220,7 @@ fn raise_file_limit() {
 /// Words go to standard error; `ROOST_LOG` says how many.
 fn start_logging() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("ROOST_LOG").unwrap_or_else(|_| "warn,hcp=info".into());
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).try_init();
+    // Colours are for people: `hcp.log` and journals would show them as escape sequences.
+    let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(io::stderr).try_init();
 }
