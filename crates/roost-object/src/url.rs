@@ -41,6 +41,14 @@ impl Url {
         Self::read(text, false)
     }
 
+    /// Reads a reference, which may be relative and end with a fragment.
+    pub fn parse_with_fragment(text: &str) -> Result<Url, String> {
+        let (before, fragment) = text.split_once('#').unwrap_or((text, ""));
+        let url = Self::read(before, false)?;
+        unescape(fragment, Part::Path)?;
+        Ok(Url { text: text.to_owned(), ..url })
+    }
+
     fn read(text: &str, is_request: bool) -> Result<Url, String> {
         if text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
             return Err("net/url: invalid control character in URL".to_owned());
@@ -269,6 +277,9 @@ mod tests {
         assert_eq!(url.query(), [("x".to_owned(), values(&["1", "2"])), ("y".to_owned(), values(&["a b"]))]);
         assert_eq!(Url::parse("https://[::1]:8080/x").unwrap().hostname(), "::1");
         assert_eq!(Url::parse("/a b").unwrap().escaped_path, "/a%20b");
+        let url = Url::parse_with_fragment("https://example.com/a?b#c").unwrap();
+        assert_eq!((&*url.raw_query, &*url.text), ("b", "https://example.com/a?b#c"));
+        assert!(Url::parse_with_fragment("https://example.com/a#%zz").is_err());
     }
 
     #[test]

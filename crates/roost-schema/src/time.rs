@@ -1,14 +1,37 @@
 //! Instants and durations: RFC 3339 text as Go reads and writes it.
 
+use std::cmp::Ordering;
 use std::fmt;
 
-/// Seconds and nanoseconds since 1970 in UTC.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Seconds and nanoseconds since 1970 in UTC. Instants compare by these alone.
+#[derive(Clone, Copy, Debug)]
 pub struct Instant {
     /// Whole seconds.
     pub seconds: i64,
     /// Nanoseconds within the second.
     pub nanos: u32,
+    /// The offset from UTC in seconds at which the instant is written.
+    pub offset: i64,
+}
+
+impl PartialEq for Instant {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Instant {}
+
+impl PartialOrd for Instant {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Instant {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (self.seconds, self.nanos).cmp(&(other.seconds, other.nanos))
+    }
 }
 
 /// A date and time of day, without a zone.
@@ -58,12 +81,17 @@ fn days_in_month(year: i64, month: u32) -> u32 {
 }
 
 impl Instant {
+    /// An instant that is written in UTC.
+    pub fn utc(seconds: i64, nanos: u32) -> Self {
+        Self { seconds, nanos, offset: 0 }
+    }
+
     pub(crate) fn from_civil(civil: Civil) -> Self {
         let seconds = days_from_civil(civil.year, civil.month, civil.day) * SECONDS_PER_DAY
             + i64::from(civil.hour) * 3600
             + i64::from(civil.minute) * 60
             + i64::from(civil.second);
-        Self { seconds, nanos: civil.nanos }
+        Self::utc(seconds, civil.nanos)
     }
 
     /// The date and time at an offset from UTC, in seconds.
@@ -104,32 +132,37 @@ impl Instant {
         let civil = Civil { year: i64::from(year), month, day, hour, minute, second, nanos };
         let mut instant = Self::from_civil(civil);
         instant.seconds -= offset;
+        instant.offset = offset;
         Ok(instant)
     }
 
     /// `2006-01-02T15:04:05Z`, without the fraction.
     pub(crate) fn to_seconds_text(self) -> String {
-        let whole = Self { seconds: self.seconds, nanos: 0 };
-        whole.to_string()
+        Self::utc(self.seconds, 0).to_string()
     }
 }
 
 impl fmt::Display for Instant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Civil { year, month, day, hour, minute, second, nanos } = self.civil(0);
+        let Civil { year, month, day, hour, minute, second, nanos } = self.civil(self.offset);
         write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
         if nanos > 0 {
             let digits = format!("{nanos:09}");
             write!(f, ".{}", digits.trim_end_matches('0'))?;
         }
-        f.write_str("Z")
+        let minutes = self.offset / 60;
+        if minutes == 0 {
+            return f.write_str("Z");
+        }
+        let sign = if minutes < 0 { '-' } else { '+' };
+        write!(f, "{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60)
     }
 }
 
 /// Reads what the `date-time` format accepts: RFC 3339, or a local time without a zone, taken as UTC.
 pub(crate) fn parse_date_time(text: &str) -> Result<Instant, String> {
     if text.is_empty() {
-        return Ok(Instant { seconds: 0, nanos: 0 });
+        return Ok(Instant::utc(0, 0));
     }
     Instant::parse(text).or_else(|words| Instant::parse(&format!("{text}Z")).map_err(|_| words))
 }
@@ -240,7 +273,9 @@ mod tests {
     #[test]
     fn text_is_read_and_written_as_go_does() {
         let cases = [
-            ("2020-01-01T02:00:00.5+02:00", "2020-01-01T00:00:00.5Z"),
+            ("2020-01-01T02:00:00.5+02:00", "2020-01-01T02:00:00.5+02:00"),
+            ("2020-01-01T02:00:00-00:30", "2020-01-01T02:00:00-00:30"),
+            ("2020-01-01T02:00:00+00:00", "2020-01-01T02:00:00Z"),
             ("1970-01-01T00:00:00Z", "1970-01-01T00:00:00Z"),
             ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
             ("9999-12-31T23:59:59.999999999Z", "9999-12-31T23:59:59.999999999Z"),

@@ -212,7 +212,7 @@ fn row(resource: &Resource, format: &Format, include: Include, object: &Value, n
             roost_tables::cells(&resource.group, &resource.kind, converted.as_ref().unwrap_or(object), now)
         }
         Origin::Custom(custom) => {
-            roost_schema::columns::cells(custom.version(), object, roost_schema::Instant { seconds: now, nanos: 0 })
+            roost_schema::columns::cells(custom.version(), object, roost_schema::Instant::utc(now, 0))
         }
     };
     row.insert("cells".into(), cells.into());

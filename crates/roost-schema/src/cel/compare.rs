@@ -38,8 +38,19 @@ pub(crate) fn equal<'a>(left: &Value<'a>, right: &Value<'a>, meter: &Meter) -> R
         (Value::Preserved(a), Value::Preserved(b)) => a == b,
         (Value::List(a), Value::List(b)) => lists(a, b, meter)?,
         (Value::Map(a), Value::Map(b)) => maps(a, b, meter)?,
-        // Values from a schema refuse to be compared with others; all else is just not equal.
-        (Value::List(List::Json(_) | List::Typed(..)), _) => return Err(EvalError::no_such_overload()),
+        // Values from a schema and of Kubernetes' own types refuse to be compared with others; all else is not equal.
+        (
+            Value::List(List::Json(_) | List::Typed(..))
+            | Value::Ip(_)
+            | Value::Cidr(_)
+            | Value::Url(_)
+            | Value::Quantity(_)
+            | Value::Semver(_)
+            | Value::Format(_)
+            | Value::Access(_)
+            | Value::Decision(_),
+            _,
+        ) => return Err(EvalError::no_such_overload()),
         (Value::Map(Map::Json(map)), _) if !map.is_untyped() => return Err(EvalError::no_such_overload()),
         _ => false,
     })
@@ -114,11 +125,7 @@ fn lists<'a>(left: &List<'a>, right: &List<'a>, meter: &Meter) -> Result<bool, E
         ListRule::Set => sets(left, right, meter),
         ListRule::Keyed(keys) => keyed(left, right, keys, meter),
         ListRule::Plain => {
-            let described = match left {
-                List::Json(list) => !list.is_untyped(),
-                List::Typed(..) => true,
-                List::Values(_) => false,
-            };
+            let described = left.is_described();
             for (a, b) in left.iter().zip(right.iter()) {
                 if !equal_inside(described, &a?, &b?, meter)? {
                     return Ok(false);
@@ -229,6 +236,15 @@ fn maps<'a>(left: &Map<'a>, right: &Map<'a>, meter: &Meter) -> Result<bool, Eval
 /// Whether a list or map holds a value.
 pub(crate) fn contains<'a>(container: &Value<'a>, value: &Value<'a>, meter: &Meter) -> Result<bool, EvalError> {
     match container {
+        Value::List(list) if !list.is_described() => {
+            for element in list.iter() {
+                match equal(value, &element?, meter) {
+                    Ok(false) | Err(EvalError::Failed(_)) => {}
+                    decided => return decided,
+                }
+            }
+            Ok(false)
+        }
         Value::List(list) => {
             let mut failed = None;
             for element in list.iter() {

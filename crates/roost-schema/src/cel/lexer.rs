@@ -217,8 +217,8 @@ impl Lexer<'_> {
             match character {
                 '\n' | '\r' if !triple => return Err(at + 1),
                 '\\' if !raw => match escape_length(&self.source[at + 1..]) {
-                    Some(length) => at += 1 + length,
-                    None => return Err((at + 2).min(self.source.len())),
+                    Ok(length) => at += 1 + length,
+                    Err(read) => return Err((at + 2 + read).min(self.source.len())),
                 },
                 _ => at += 1,
             }
@@ -226,17 +226,18 @@ impl Lexer<'_> {
     }
 }
 
-/// The length of an escape sequence after its backslash.
-fn escape_length(after: &[char]) -> Option<usize> {
-    let hex = |count: usize| {
-        after.get(1..=count).is_some_and(|digits| digits.iter().all(char::is_ascii_hexdigit)).then_some(1 + count)
+/// The length of an escape sequence after its backslash; on failure, how many of its characters can be read.
+fn escape_length(after: &[char]) -> Result<usize, usize> {
+    let digits = |count: usize, base: u32| {
+        let read = 1 + after[1..].iter().take(count).take_while(|c| c.is_digit(base)).count();
+        if read == 1 + count { Ok(read) } else { Err(read) }
     };
-    match after.first()? {
-        'a' | 'b' | 'f' | 'n' | 'r' | 't' | 'v' | '"' | '\'' | '\\' | '?' | '`' => Some(1),
-        'x' | 'X' => hex(2),
-        'u' => hex(4),
-        'U' => hex(8),
-        '0'..='3' => after.get(1..3).is_some_and(|digits| digits.iter().all(|c| ('0'..='7').contains(c))).then_some(3),
-        _ => None,
+    match after.first() {
+        Some('a' | 'b' | 'f' | 'n' | 'r' | 't' | 'v' | '"' | '\'' | '\\' | '?' | '`') => Ok(1),
+        Some('x' | 'X') => digits(2, 16),
+        Some('u') => digits(4, 16),
+        Some('U') => digits(8, 16),
+        Some('0'..='3') => digits(2, 8),
+        _ => Err(0),
     }
 }

@@ -17,6 +17,9 @@ use super::patch::Instance;
 use crate::time::Instant;
 use roost_object::url::Url;
 
+/// The first second of the year one, which is Go's empty time.
+const YEAR_ONE: i64 = -62_135_596_800;
+
 /// Why an evaluation has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EvalError {
@@ -296,7 +299,7 @@ impl<'a> Value<'a> {
             Value::String(text) => text.is_empty(),
             Value::Bytes(bytes) => bytes.is_empty(),
             Value::Duration(nanos) => *nanos == 0,
-            Value::Timestamp(instant) => instant.to_string() == "0001-01-01T00:00:00Z",
+            Value::Timestamp(instant) => *instant == Instant::utc(YEAR_ONE, 0),
             Value::List(List::Values(elements)) => elements.is_empty(),
             Value::Map(Map::Values(entries)) => entries.is_empty(),
             Value::Optional(Some(inner)) => inner.is_zero(),
@@ -327,6 +330,15 @@ impl<'a> List<'a> {
 
     pub(crate) fn to_vec(&self) -> Result<Vec<Value<'a>>, EvalError> {
         self.iter().collect()
+    }
+
+    /// Whether a schema says what the list's elements are.
+    pub(crate) fn is_described(&self) -> bool {
+        match self {
+            List::Json(list) => !list.is_untyped(),
+            List::Typed(..) => true,
+            List::Values(_) => false,
+        }
     }
 
     pub(crate) fn rule(&self) -> ListRule<'a> {

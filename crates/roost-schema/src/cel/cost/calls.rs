@@ -1,7 +1,8 @@
 //! The costs of calls.
 
 use super::range::Range;
-use super::{Coster, Entries, Operand, Route, extended};
+use super::route::Route;
+use super::{Coster, Entries, Operand};
 use crate::cel::ast::Expr;
 
 pub(super) const TRAVERSAL: f64 = 0.1;
@@ -63,7 +64,7 @@ impl<'s> Coster<'_, 's> {
             };
             if let (Some(part), Some(container)) = (part, args.first()) {
                 result = self.entry_sizes(container).map(|entries| entries.value);
-                let route = extended(&self.route(container), part);
+                let route = self.route(container).extended(part);
                 self.routes.insert(expr.id, route);
             }
             if result.is_none() {
@@ -78,8 +79,8 @@ impl<'s> Coster<'_, 's> {
 
     fn operand<'e>(&mut self, expr: &'e Expr) -> Operand<'e, 's> {
         let mut route = self.route(expr);
-        if route.first().is_some_and(|name| matches!(name.as_ref(), "@result" | "__result__")) {
-            route = Route::from([]);
+        if route.names().first().is_some_and(|name| matches!(name.as_ref(), "@result" | "__result__")) {
+            route = Route::default();
         }
         Operand { expr, kind: self.checked.type_of(expr).clone(), route, size: self.size(expr) }
     }

@@ -2,7 +2,7 @@
 
 use super::calls::{Estimate, REGEX, TRAVERSAL, cost, sized};
 use super::range::Range;
-use super::{Coster, Operand, Route, extended};
+use super::{Coster, Operand};
 use crate::cel::ast::{Expr, Kind, Literal};
 use crate::cel::constant::is_constant;
 use crate::cel::types::Type;
@@ -146,7 +146,7 @@ impl<'s> Coster<'_, 's> {
             Type::Map(key, _) => key.as_ref().clone(),
             _ => return None,
         };
-        let route = if list.route.is_empty() { Route::from([]) } else { extended(&list.route, "@items") };
+        let route = if list.route.is_empty() { list.route.clone() } else { list.route.apart().extended("@items") };
         Some((kind, self.estimator.size(&route).unwrap_or(Range::UNKNOWN)))
     }
 }

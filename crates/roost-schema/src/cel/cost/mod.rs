@@ -5,15 +5,16 @@
 mod calls;
 mod libraries;
 mod range;
+mod route;
 
 use std::collections::HashMap;
-use std::rc::Rc;
 
 use super::ast::{Comprehension, Expr, Id, Kind, Literal};
 use super::checker::Checked;
 use super::object::Place;
 use super::types::Type;
 use range::Range;
+use route::Route;
 
 /// What is known about the sizes of variables.
 pub(crate) struct Estimator<'s> {
@@ -21,14 +22,12 @@ pub(crate) struct Estimator<'s> {
     pub(crate) root: Option<Place<'s>>,
 }
 
-/// The names that lead from a variable to a part of it.
-type Route = Rc<[Box<str>]>;
-
 impl Estimator<'_> {
     /// The size of the value at the end of a route; none when nothing is known.
-    fn size(&self, route: &[Box<str>]) -> Option<Range> {
+    fn size(&self, route: &Route) -> Option<Range> {
         let mut place = self.root?;
-        let (_, rest) = route.split_first()?;
+        let names = route.names();
+        let (_, rest) = names.split_first()?;
         for name in rest {
             place = match name.as_ref() {
                 "@items" | "@values" => place.element()?,
@@ -91,16 +90,12 @@ struct Operand<'e, 's> {
     size: Option<Range>,
 }
 
-fn extended(route: &[Box<str>], name: &str) -> Route {
-    route.iter().cloned().chain([name.into()]).collect()
-}
-
 impl Coster<'_, '_> {
     fn cost(&mut self, expr: &Expr) -> Range {
         match &expr.kind {
             Kind::Literal(_) => Range::ZERO,
             Kind::Ident(name) => {
-                let route = self.local(name).map_or_else(|| Route::from([name.clone()]), |local| local.route.clone());
+                let route = self.local(name).map_or_else(|| Route::variable(name), |local| local.route.clone());
                 self.routes.insert(expr.id, route);
                 Range::ONE
             }
@@ -109,7 +104,7 @@ impl Coster<'_, '_> {
                 if *test_only {
                     return cost;
                 }
-                let route = extended(&self.route(operand), field);
+                let route = self.route(operand).extended(field);
                 self.routes.insert(expr.id, route);
                 match self.checked.type_of(operand) {
                     Type::Map(..) | Type::Object(_) | Type::Param(_) => cost.add(Range::ONE),
@@ -141,7 +136,7 @@ impl Coster<'_, '_> {
         {
             return local.route.clone();
         }
-        self.routes.get(&expr.id).cloned().unwrap_or_else(|| Route::from([]))
+        self.routes.get(&expr.id).cloned().unwrap_or_default()
     }
 
     /// The size of an expression's value, if anything is known about it.
@@ -226,11 +221,11 @@ impl Coster<'_, '_> {
         let value_size = entries.map(|entries| entries.value);
         match &fold.second {
             Some(second) => {
-                self.push(&fold.variable, extended(&route, keys), key_size, None);
-                self.push(second, extended(&route, values), value_size, None);
+                self.push(&fold.variable, route.extended(keys), key_size, None);
+                self.push(second, route.extended(values), value_size, None);
             }
-            None if list => self.push(&fold.variable, extended(&route, values), value_size, None),
-            None => self.push(&fold.variable, extended(&route, "@keys"), key_size, None),
+            None if list => self.push(&fold.variable, route.extended(values), value_size, None),
+            None => self.push(&fold.variable, route.extended("@keys"), key_size, None),
         }
     }
 

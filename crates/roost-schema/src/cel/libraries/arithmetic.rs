@@ -57,7 +57,7 @@ fn moved<'a>(instant: Instant, nanos: Option<i64>) -> Outcome<'a> {
     let nanos = nanos.ok_or_else(failed)?;
     let total = i128::from(instant.seconds) * 1_000_000_000 + i128::from(instant.nanos) + i128::from(nanos);
     let seconds = i64::try_from(total.div_euclid(1_000_000_000)).map_err(|_| failed())?;
-    let instant = Instant { seconds, nanos: total.rem_euclid(1_000_000_000) as u32 };
+    let instant = Instant { seconds, nanos: total.rem_euclid(1_000_000_000) as u32, ..instant };
     if TIMESTAMPS.contains(&seconds) { Ok(Value::Timestamp(instant)) } else { Err(failed()) }
 }
 

@@ -159,7 +159,7 @@ fn to_timestamp<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
     };
     match &call.args[0] {
         Value::Timestamp(instant) => Ok(Value::Timestamp(*instant)),
-        Value::Int(seconds) => within(Instant { seconds: *seconds, nanos: 0 }),
+        Value::Int(seconds) => within(Instant::utc(*seconds, 0)),
         value @ Value::String(text) => match Instant::parse(text) {
             Ok(instant) => within(instant),
             Err(_) => failed(value, "google.protobuf.Timestamp"),

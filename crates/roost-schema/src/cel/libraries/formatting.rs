@@ -268,7 +268,7 @@ fn special(number: f64) -> String {
     if number > 0.0 { "∞" } else { "-∞" }.to_owned()
 }
 
-/// A number as a product with a power of ten, such as `2.718282 × 10⁰⁰`.
+/// A number as a product with a power of ten, such as `2.718282×10⁰⁰`.
 fn scientific(number: f64, precision: usize) -> String {
     if !number.is_finite() {
         return special(number);
@@ -282,7 +282,7 @@ fn scientific(number: f64, precision: usize) -> String {
         .map(|digit| "⁰¹²³⁴⁵⁶⁷⁸⁹".chars().nth(digit as usize - '0' as usize).unwrap_or(digit))
         .collect();
     let sign = if exponent < 0 { "⁻" } else { "" };
-    let out = format!("{digits} × 10{sign}{raised}");
+    let out = format!("{digits}×10{sign}{raised}");
     let width = out.chars().count();
     if precision > width { format!("{}{out}", " ".repeat(precision - width)) } else { out }
 }

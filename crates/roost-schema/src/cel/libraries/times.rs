@@ -56,11 +56,15 @@ fn offset(zone: &str, instant: Instant) -> Result<i64, EvalError> {
 }
 
 fn named(zone: &str, instant: Instant) -> Result<i64, EvalError> {
-    if matches!(zone, "" | "UTC") {
+    if matches!(zone, "" | "UTC" | "Local") {
         return Ok(0);
     }
+    if zone.contains("..") || zone.starts_with(['/', '\\']) {
+        return Err(EvalError::new("time: invalid location name"));
+    }
     let unknown = || EvalError::Failed(format!("unknown time zone {zone}"));
-    let zone = jiff::tz::TimeZoneDatabase::bundled().get(zone).map_err(|_| unknown())?;
+    let known = jiff::tz::TimeZoneDatabase::bundled().get(zone).ok();
+    let zone = known.filter(|known| known.iana_name() == Some(zone)).ok_or_else(unknown)?;
     let timestamp = jiff::Timestamp::from_second(instant.seconds).map_err(|_| unknown())?;
     Ok(i64::from(zone.to_offset(timestamp).seconds()))
 }

@@ -28,7 +28,8 @@ pub(super) fn builtin(function: &str) -> Option<Builtin> {
 
 fn parse<'a>(call: &Invocation<'_, 'a>) -> Outcome<'a> {
     let [Value::String(text)] = call.args else { return call.no_such_overload() };
-    match Url::parse(text) {
+    // What is no address of a request is refused, though a fragment is read as one only afterwards.
+    match Url::parse(text).and_then(|_| Url::parse_with_fragment(text)) {
         Ok(url) => Ok(Value::Url(Arc::new(url))),
         Err(words) => {
             let shown = quote(text);
