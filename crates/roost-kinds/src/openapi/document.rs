@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::custom::CustomKind;
+use super::ordered::{Part, append};
 use super::protobuf::Writer;
 use super::render::{self, Shared};
 use super::route::{Model, Route};
 use super::versions::{self, GroupVersion};
-use super::{Descriptions, Generation, custom, protobuf_v2, protobuf_v3, schema};
+use super::{Descriptions, Generation, custom, ordered, protobuf_v2, protobuf_v3, schema};
 use crate::table::Type;
 
 /// How a document is written.
@@ -148,13 +149,13 @@ impl<'a> Document<'a> {
         append(&mut out, &self.info());
         out.extend_from_slice(b",\"paths\":");
         let mut shared = Shared::new();
-        let mut object = JsonObject::new(&mut out);
+        let mut object = JsonObject::new(&mut out, Part::Path, self.generation);
         self.each_path(descriptions, &mut shared, &mut |path, item| object.entry(path, &item));
         object.end();
         out.extend_from_slice(if third { b",\"components\":{" } else { b"," });
         if !self.schemas.is_empty() {
             out.extend_from_slice(if third { b"\"schemas\":" } else { b"\"definitions\":" });
-            let mut object = JsonObject::new(&mut out);
+            let mut object = JsonObject::new(&mut out, Part::Schema, self.generation);
             self.each_schema(descriptions, &mut |name, schema| object.entry(name, &schema));
             object.end();
         }
@@ -163,19 +164,19 @@ impl<'a> Document<'a> {
                 out.push(b',');
             }
             out.extend_from_slice(b"\"securitySchemes\":");
-            append(&mut out, &Self::security());
+            ordered::write(&mut out, &Self::security(), Part::Map(&Part::Security), self.generation);
         }
         if third {
             out.push(b'}');
         } else {
             out.extend_from_slice(b",\"parameters\":");
-            let mut object = JsonObject::new(&mut out);
+            let mut object = JsonObject::new(&mut out, Part::Parameter, self.generation);
             for (name, parameter) in &shared {
                 object.entry(name, parameter);
             }
             object.end();
             out.extend_from_slice(b",\"securityDefinitions\":");
-            append(&mut out, &Self::security());
+            ordered::write(&mut out, &Self::security(), Part::Map(&Part::Security), self.generation);
             out.extend_from_slice(b",\"security\":[{\"BearerToken\":[]}]");
         }
         out.push(b'}');
@@ -235,21 +236,18 @@ impl<'a> Document<'a> {
     }
 }
 
-fn append(out: &mut Vec<u8>, value: &Value) {
-    let written = serde_json::to_writer(out, value);
-    debug_assert!(written.is_ok(), "values always serialise");
-}
-
 /// An object that is written entry by entry.
 struct JsonObject<'a> {
     out: &'a mut Vec<u8>,
+    part: Part,
+    generation: Generation,
     first: bool,
 }
 
 impl<'a> JsonObject<'a> {
-    fn new(out: &'a mut Vec<u8>) -> Self {
+    fn new(out: &'a mut Vec<u8>, part: Part, generation: Generation) -> Self {
         out.push(b'{');
-        Self { out, first: true }
+        Self { out, part, generation, first: true }
     }
 
     fn entry(&mut self, name: &str, value: &Value) {
@@ -257,10 +255,8 @@ impl<'a> JsonObject<'a> {
             self.out.push(b',');
         }
         self.first = false;
-        let written = serde_json::to_writer(&mut *self.out, name);
-        debug_assert!(written.is_ok(), "texts always serialise");
-        self.out.push(b':');
-        append(self.out, value);
+        ordered::append_name(self.out, name);
+        ordered::write(self.out, value, self.part, self.generation);
     }
 
     fn end(self) {

@@ -8,6 +8,7 @@ mod custom;
 mod document;
 mod json_schema;
 mod names;
+mod ordered;
 mod pages;
 mod parameters;
 mod protobuf;
