@@ -44,7 +44,7 @@ async fn accept_definition(target: &Target<'_>, object: &Value) {
 pub(crate) const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// Writes accepted names and conditions into a definition: a pure function of it and the others of its group.
-fn accept_names(definition: &mut Value, others: &[Value], now: &str) {
+pub(crate) fn accept_names(definition: &mut Value, others: &[Value], now: &str) {
     let was_established = is_true(definition, "Established");
     let conflict = accept_free_names(definition, others);
     let (accepted, reason, message) = match conflict {

@@ -7,6 +7,7 @@ use http::{HeaderMap, Method};
 use hyper::upgrade::OnUpgrade;
 use parking_lot::Mutex;
 use roost_access::User;
+use roost_object::field::is_printable;
 
 use crate::cluster::Cluster;
 use crate::request::{Query, RequestInfo};
@@ -65,16 +66,25 @@ impl Call {
         if !manager.is_empty() {
             return manager.to_owned();
         }
-        let agent =
-            self.headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let word = agent.split('/').next().unwrap_or_default();
-        let printable: String = word.chars().filter(|character| !character.is_control()).collect();
-        printable.chars().take(MANAGER_MAX_CHARACTERS).collect()
+        let agent = self.headers.get(http::header::USER_AGENT).map_or(&b""[..], http::HeaderValue::as_bytes);
+        manager_of_agent(&String::from_utf8_lossy(agent))
     }
 }
 
-/// The longest field manager taken from a user agent.
-const MANAGER_MAX_CHARACTERS: usize = 128;
+/// The longest field manager taken from a user agent, in bytes.
+const MANAGER_MAX_LENGTH: usize = 128;
+
+fn manager_of_agent(agent: &str) -> String {
+    let word = agent.split('/').next().unwrap_or_default();
+    let mut manager = String::new();
+    for character in word.chars().filter(|character| is_printable(*character) || "\"'\\".contains(*character)) {
+        if manager.len() + character.len_utf8() > MANAGER_MAX_LENGTH {
+            break;
+        }
+        manager.push(character);
+    }
+    manager
+}
 
 /// Warnings that a request has collected, each once.
 #[derive(Default)]
@@ -110,7 +120,8 @@ const CUT_WARNING_CHARACTERS: usize = 256;
 
 /// Cuts warnings that are too long together, and drops those that come after even the cut ones are too long.
 fn fit(warnings: Vec<String>) -> Vec<String> {
-    let total: usize = warnings.iter().map(|text| text.chars().count()).sum();
+    let shown = |text: &str| if text.contains(char::is_control) { 0 } else { text.chars().count() };
+    let total: usize = warnings.iter().map(|text| shown(text)).sum();
     if total <= WARNINGS_MAX_CHARACTERS {
         return warnings;
     }
@@ -118,7 +129,7 @@ fn fit(warnings: Vec<String>) -> Vec<String> {
     let (mut whole, mut before) = (0, 0);
     for text in &warnings {
         whole += 1;
-        before += text.chars().count();
+        before += shown(text);
         if before > WARNINGS_MAX_CHARACTERS {
             break;
         }
@@ -130,7 +141,7 @@ fn fit(warnings: Vec<String>) -> Vec<String> {
             break;
         }
         let cut: String = text.chars().take(CUT_WARNING_CHARACTERS).collect();
-        written += cut.chars().count();
+        written += shown(&cut);
         kept.push(cut);
     }
     kept

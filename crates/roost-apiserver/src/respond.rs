@@ -156,14 +156,16 @@ pub(crate) fn status_value(status: &Status) -> Value {
     serde_json::to_value(status).unwrap_or_default()
 }
 
-/// Adds a `Warning` header, with its text quoted and on one line.
+/// Adds a `Warning` header with its text quoted; stock leaves out what has control characters.
 pub(crate) fn warn(headers: &mut HeaderMap, text: &str) {
+    if text.contains(char::is_control) {
+        return;
+    }
     let mut quoted = String::with_capacity(text.len() + 8);
     quoted.push_str("299 - \"");
     for character in text.chars() {
         match character {
             '"' | '\\' => quoted.extend(['\\', character]),
-            character if character.is_control() => quoted.push(' '),
             character => quoted.push(character),
         }
     }

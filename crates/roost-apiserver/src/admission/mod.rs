@@ -75,8 +75,10 @@ impl Attributes<'_> {
 
     /// A refusal that names the object; one whose name is yet to be generated is named by the beginning of it.
     pub(crate) fn forbidden(&self, object: &Value, why: &str) -> Status {
-        let names = [self.target.name, metadata_text(object, "name"), metadata_text(object, "generateName")];
-        let name = names.into_iter().find(|name| !name.is_empty()).unwrap_or("Unknown");
+        let names = [self.subject().name, metadata_text(object, "name"), metadata_text(object, "generateName")];
+        let deletes = self.operation() == "DELETE";
+        let considered = if deletes { &names[..1] } else { &names[..] };
+        let name = considered.iter().copied().find(|name| !name.is_empty()).unwrap_or("Unknown");
         Status::forbidden(&self.target.resource.group_resource(), name, why)
     }
 }

@@ -1,4 +1,4 @@
-//! Definitions of custom resources that are going: their objects go first.
+//! Definitions of custom resources that are going, whose objects go first, and those that others' names stood in the way of.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use roost_store::ListQuery;
 
 use super::collector::split;
 use super::edit::{self, Object};
-use crate::after::{CLEANUP, set_condition};
+use crate::after::{CLEANUP, accept_names, set_condition};
 use crate::call::Call;
 use crate::clock;
 use crate::cluster::Cluster;
@@ -45,6 +45,32 @@ pub(super) async fn end(cluster: &Arc<Cluster>, name: &str) -> Result<(), Status
     };
     // As a change of the status, which asks nothing of a spec that may have been let through as it was.
     change(cluster, name, "status", &transform).await
+}
+
+/// Accepts what is free by now of the names of definitions that had to wait for others of their group.
+pub(super) async fn accept_freed_names(cluster: &Arc<Cluster>) -> Result<(), Status> {
+    let all = || cluster.find_all("apiextensions.k8s.io", "customresourcedefinitions", "");
+    let now = clock::now_text();
+    for definition in all().iter().filter(|definition| waits_for_names(definition)) {
+        let name = metadata_text(definition, "name");
+        // Read anew each time, so that of two that wait for a name one gets it.
+        let others: Vec<Value> = all().into_iter().filter(|other| metadata_text(other, "name") != name).collect();
+        let transform = |live: &Value| {
+            let mut next = live.clone();
+            accept_names(&mut next, &others, &now);
+            Ok(next)
+        };
+        change(cluster, name, "status", &transform).await?;
+    }
+    Ok(())
+}
+
+fn waits_for_names(definition: &Value) -> bool {
+    let conditions = definition["status"]["conditions"].as_array();
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "NamesAccepted" && condition["status"] == "False")
 }
 
 async fn set_terminating(

@@ -58,6 +58,8 @@ pub(crate) enum Task {
     ReleaseDependents(ObjectId),
     /// Delete the objects of a definition that is going.
     EndDefinition(String),
+    /// Look again at the definitions whose names were taken.
+    AcceptFreedNames,
     /// Approve a certificate request that needs nobody's consent.
     ApproveCertificate(String),
     /// Sign an approved certificate request.
@@ -184,6 +186,7 @@ async fn perform(cluster: &Arc<Cluster>, inside: &Inside, task: Task) -> Result<
         Task::CheckOwners(id) => collector::check_owners(cluster, inside, &id).await,
         Task::ReleaseDependents(id) => collector::release_dependents(cluster, inside, &id).await,
         Task::EndDefinition(name) => definitions::end(cluster, &name).await,
+        Task::AcceptFreedNames => definitions::accept_freed_names(cluster).await,
         Task::ApproveCertificate(name) => certificates::approve(cluster, &name).await,
         Task::SignCertificate(name) => certificates::sign(cluster, &name).await,
         Task::ExpireRequest(name) => expiry::expire_request(cluster, inside, &name).await,

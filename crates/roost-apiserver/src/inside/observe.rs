@@ -164,7 +164,7 @@ fn tasks_of(inside: &Inside, change: &Change<'_>) -> Vec<Task> {
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
             let end = (alive && going).then(|| begin_end(Task::EndDefinition(name())));
             let found = inside.graph.lock().take_unresolved(tenant);
-            end.into_iter().chain([Task::RegisterGroups]).chain(found).collect()
+            end.into_iter().chain([Task::AcceptFreedNames, Task::RegisterGroups]).chain(found).collect()
         }
         ("apiregistration.k8s.io", "apiservices") if !is_built_in(&metadata.name) => vec![Task::RegisterGroups],
         ("certificates.k8s.io", "certificatesigningrequests") if alive => {
