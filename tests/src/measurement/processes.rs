@@ -1,8 +1,11 @@
 //! What the processes of a plane need, as the kernel counts it.
 
+use std::collections::HashMap;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::plane::Plane;
+use crate::process::Process;
 
 /// Ticks in a second on every Linux that Roost runs on.
 const TICKS_PER_SECOND: f64 = 100.0;
@@ -16,12 +19,28 @@ pub struct Usage {
     pub processor: f64,
 }
 
+/// What a plane needs while nothing is asked of it.
 pub(super) async fn usage_over(plane: &Plane, period: Duration) -> Usage {
-    let before = processor(plane);
+    let before = threads_nanoseconds(plane);
     let start = Instant::now();
     tokio::time::sleep(period).await;
-    let spent = processor(plane) - before;
-    Usage { memory: memory(plane), processor: spent / start.elapsed().as_secs_f64() * 100.0 }
+    let spent = threads_nanoseconds(plane).into_iter().map(|(thread, taken)| {
+        let before = before.get(&thread).copied().unwrap_or_default();
+        taken.saturating_sub(before) as f64 / 1e9
+    });
+    Usage { processor: spent.sum::<f64>() / start.elapsed().as_secs_f64() * 100.0, memory: memory(plane) }
+}
+
+/// Processor time of each thread that lives, to the nanosecond: ticks are too coarse for processes that do nothing.
+fn threads_nanoseconds(plane: &Plane) -> HashMap<PathBuf, u64> {
+    let of_process =
+        |process: &Process| std::fs::read_dir(format!("/proc/{}/task", process.id())).into_iter().flatten();
+    let threads = plane.processes().iter().flat_map(of_process).flatten();
+    let taken = threads.filter_map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        Some((thread.path(), text.split_whitespace().next()?.parse().ok()?))
+    });
+    taken.collect()
 }
 
 /// Processor time of all processes so far, in seconds.
