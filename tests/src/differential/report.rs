@@ -116,7 +116,7 @@ impl Summary {
         self.verdicts.iter().filter(|verdict| verdict.failed() && !self.open.contains(&verdict.name))
     }
 
-    /// Puts the verdict of a second try in the place of the first, and keeps what the first one found.
+    /// Puts the verdict of a further try in the place of the first, and keeps what the first one found.
     pub fn replace(&mut self, mut verdict: Verdict) {
         if let Some(place) = self.verdicts.iter_mut().find(|place| place.name == verdict.name) {
             verdict.only_at_first = std::mem::take(&mut place.differences);
@@ -125,7 +125,7 @@ impl Summary {
     }
 
     /// Those that passed only when they were run again.
-    pub fn on_second_try(&self) -> impl Iterator<Item = &Verdict> {
+    pub fn on_further_try(&self) -> impl Iterator<Item = &Verdict> {
         self.verdicts.iter().filter(|verdict| !verdict.only_at_first.is_empty())
     }
 
@@ -182,10 +182,10 @@ impl fmt::Display for Summary {
             self.still_open(),
             compared - different,
         )?;
-        let races: Vec<&str> = self.on_second_try().map(|verdict| verdict.name.as_str()).collect();
+        let races: Vec<&str> = self.on_further_try().map(|verdict| verdict.name.as_str()).collect();
         if races.is_empty() {
             return Ok(());
         }
-        write!(formatter, ", {} only on the second try ({})", races.len(), races.join(", "))
+        write!(formatter, ", {} only on a further try ({})", races.len(), races.join(", "))
     }
 }
