@@ -104,11 +104,18 @@ fn flag(value: &Value, name: &str) -> bool {
     value.get(name).and_then(Value::as_bool).unwrap_or_default()
 }
 
+/// The names that were accepted, which others of the group do not have; the wanted ones where none were yet.
+fn served_names(crd: &Value) -> &Value {
+    let accepted = &crd["status"]["acceptedNames"];
+    let complete = ["plural", "kind"].iter().all(|name| !text(accepted, name).is_empty());
+    if complete { accepted } else { &crd["spec"]["names"] }
+}
+
 impl Definition {
     /// Compiles a stored, valid definition.
     pub fn compile(crd: &Value) -> Result<Definition, Errors> {
         let spec = &crd["spec"];
-        let names = &spec["names"];
+        let names = served_names(crd);
         let mut definition = Definition {
             group: text(spec, "group"),
             plural: text(names, "plural"),
