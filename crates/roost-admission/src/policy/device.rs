@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use roost_schema::cel::{CompileError, Declared, ObjectType, Type, compile};
+use roost_schema::cel::{CompileError, Declared, ObjectType, Type, compile_binding};
 
 static DEVICE: LazyLock<Type<'static>> = LazyLock::new(|| {
     let quantity = Type::Object(ObjectType::Library("kubernetes.Quantity"));
@@ -19,7 +19,7 @@ static DEVICE: LazyLock<Type<'static>> = LazyLock::new(|| {
 
 /// What is wrong with an expression that selects devices.
 pub fn device_selector_problem(expression: &str) -> Option<String> {
-    match compile(expression, &[("device", DEVICE.clone())]) {
+    match compile_binding(expression, &[("device", DEVICE.clone())]) {
         Ok(compiled) => match compiled.output {
             Type::Bool | Type::Dyn => None,
             other => Some(format!("must evaluate to bool or the unknown type, not {other}")),
@@ -40,6 +40,7 @@ mod tests {
             "device.attributes['dra.example.com'].model == 'a'",
             "device.attributes['dra.example.com'].fast",
             "device.capacity['dra.example.com'].memory.compareTo(quantity('1Gi')) >= 0",
+            "cel.bind(own, device.attributes['dra.example.com'], own.model == 'a' && own.fast)",
         ];
         for expression in good {
             assert_eq!(problem(expression), None, "{expression}");

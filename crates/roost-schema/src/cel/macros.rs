@@ -45,6 +45,7 @@ pub(super) fn receiver_call(
         ("transformMap", 3 | 4) => maker.transform(Transform::Map, target, args),
         ("transformMapEntry", 3 | 4) => maker.transform(Transform::Entry, target, args),
         ("sortBy", 2) => maker.sort_by(target, args),
+        ("bind", 3) if maker.parser.binds && is_namespace(&target) => maker.named_value(args),
         _ => {
             let kind = Kind::Call { target: Some(Box::new(target)), function: function.into(), args };
             return Expr { id, kind };
@@ -54,6 +55,10 @@ pub(super) fn receiver_call(
         parser.report(at, words);
         parser.placeholder(at)
     })
+}
+
+fn is_namespace(target: &Expr) -> bool {
+    matches!(&target.kind, Kind::Ident(name) if **name == *"cel")
 }
 
 #[derive(Clone, Copy)]
@@ -292,6 +297,17 @@ impl Maker<'_, '_, '_> {
         let step = self.ident(name);
         let (variable, accumulator) = ("#unused".into(), name.into());
         self.fold(Comprehension { range, variable, second: None, accumulator, init: value, condition, step, result })
+    }
+
+    fn named_value(&mut self, args: Vec<Expr>) -> Result<Expr, Refusal> {
+        let mut args = args.into_iter();
+        let mut next = || args.next().expect("the number of arguments was checked");
+        let (name, value, result) = (next(), next(), next());
+        let Kind::Ident(variable) = &name.kind else {
+            let words = "cel.bind() variable names must be simple identifiers";
+            return Err((self.parser.location(name.id), words.to_owned()));
+        };
+        Ok(self.bind(variable, value, result))
     }
 
     fn optional_map(&mut self, target: Expr, args: Vec<Expr>, wrap: bool) -> Result<Expr, Refusal> {

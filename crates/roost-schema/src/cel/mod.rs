@@ -113,26 +113,39 @@ pub trait Context<'a> {
 
 /// Compiles an expression over variables of given types.
 pub fn compile<'s>(expression: &str, variables: &[(&str, Type<'s>)]) -> Result<Compiled<'s>, CompileError> {
-    compile_with(expression, variables, false)
+    compile_with(expression, variables, Dialect::Plain)
 }
 
 /// Compiles an expression that can make `Object{…}` and `JSONPatch{…}`.
 pub fn compile_patch<'s>(expression: &str, variables: &[(&str, Type<'s>)]) -> Result<Compiled<'s>, CompileError> {
-    compile_with(expression, variables, true)
+    compile_with(expression, variables, Dialect::Patches)
+}
+
+/// Compiles an expression that can give names to values with `cel.bind`.
+pub fn compile_binding<'s>(expression: &str, variables: &[(&str, Type<'s>)]) -> Result<Compiled<'s>, CompileError> {
+    compile_with(expression, variables, Dialect::Bindings)
+}
+
+/// What an expression may use besides what all of them may.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Dialect {
+    Plain,
+    Patches,
+    Bindings,
 }
 
 fn compile_with<'s>(
     expression: &str,
     variables: &[(&str, Type<'s>)],
-    constructs: bool,
+    dialect: Dialect,
 ) -> Result<Compiled<'s>, CompileError> {
     let source: Vec<char> = expression.chars().collect();
     let mut problems = Problems::new(&source);
-    let Some(parsed) = parser::parse(&source, &mut problems) else {
+    let Some(parsed) = parser::parse(&source, dialect == Dialect::Bindings, &mut problems) else {
         return Err(CompileError::Issues(problems.render()));
     };
     let declared: Vec<_> = variables.iter().map(|(name, kind)| (Box::from(*name), kind.clone())).collect();
-    let checked = checker::check(parsed, &declared, constructs, &mut problems);
+    let checked = checker::check(parsed, &declared, dialect == Dialect::Patches, &mut problems);
     if problems.is_empty() {
         validators::validate(&checked, &mut problems);
     }

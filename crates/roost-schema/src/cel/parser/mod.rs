@@ -28,15 +28,15 @@ pub(crate) struct Parsed {
     pub(crate) locations: Vec<Offset>,
 }
 
-/// Parses an expression. Problems are reported; the result is none when there was one.
-pub(crate) fn parse<'a>(source: &'a [char], problems: &mut Problems<'a>) -> Option<Parsed> {
+/// Parses an expression, in which `cel.bind` is a macro or not. Problems are reported; the result is none when there was one.
+pub(crate) fn parse<'a>(source: &'a [char], binds: bool, problems: &mut Problems<'a>) -> Option<Parsed> {
     if source.len() > MAX_CHARACTERS {
         let words = format!("expression code point size exceeds limit: size: {}, limit {MAX_CHARACTERS}", source.len());
         problems.report(None, words);
         return None;
     }
     let tokens = tokens(source, problems);
-    let mut parser = Parser { source, tokens, at: 0, depth: 0, height: 0, locations: Vec::new(), problems };
+    let mut parser = Parser { source, tokens, binds, at: 0, depth: 0, height: 0, locations: Vec::new(), problems };
     let root = parser.start().ok()?;
     let locations = parser.locations;
     if !problems.is_empty() {
@@ -59,6 +59,8 @@ const OPERANDS: &str = "'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, S
 pub(super) struct Parser<'a, 'p> {
     source: &'a [char],
     tokens: Vec<Lexeme>,
+    /// Whether `cel.bind` is a macro.
+    pub(super) binds: bool,
     at: usize,
     depth: usize,
     /// The height of the part that was read last.
