@@ -30,7 +30,7 @@ pub use latency::Latency;
 pub(crate) use nodes::management;
 pub use nodes::{Effort as NodesEffort, Nodes, NodesError, nodes};
 pub use planes::{Effort as PlanesEffort, Planes, PlanesError, Restart, Rounds, planes};
-pub use processes::Usage;
+pub use processes::{Usage, processor};
 pub(crate) use processes::{processor_seconds, resident_mebibytes};
 pub use readiness::{Readiness, readiness};
 

@@ -44,7 +44,7 @@ fn threads_nanoseconds(plane: &Plane) -> HashMap<PathBuf, u64> {
 }
 
 /// Processor time of all processes so far, in seconds.
-pub(super) fn processor(plane: &Plane) -> f64 {
+pub fn processor(plane: &Plane) -> f64 {
     plane.processes().iter().map(|process| processor_seconds(process.id())).sum()
 }
 

@@ -4,7 +4,11 @@ use http::Method;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use roost_tests::client::Call;
 use roost_tests::hostile;
+use roost_tests::measurement::processor;
 use serde_json::{Value, json};
+
+/// What one patch may take of the processor, without optimisation; how long that is depends on what else runs.
+const MOST_PROCESSOR_SECONDS: f64 = 40.0;
 
 const CONFIG_MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -71,9 +75,10 @@ async fn a_strategic_patch_of_thousands_of_directives_ends() {
     ] {
         let mut call = Call::new(Method::PATCH, format!("{pods}/a")).json(&patch);
         call.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/strategic-merge-patch+json"));
-        let start = std::time::Instant::now();
+        let before = processor(&plane);
         let answer = client.send(call).await.expect("an answer");
         assert!(answer.status.is_client_error() || answer.status.is_success(), "{}", answer.json());
-        assert!(start.elapsed().as_secs() < 20, "took {:?}", start.elapsed());
+        let spent = processor(&plane) - before;
+        assert!(spent < MOST_PROCESSOR_SECONDS, "took {spent} s of the processor");
     }
 }
