@@ -13,6 +13,9 @@ use tokio_rustls::client::TlsStream;
 use crate::kubeconfig::Kubeconfig;
 use crate::plane::{Plane, PlaneError};
 
+/// How long a server may say nothing: longer than a busy machine takes to read what was sent.
+const PATIENCE: Duration = Duration::from_mins(1);
+
 /// A connection to the server.
 pub struct Raw {
     stream: TlsStream<TcpStream>,
@@ -81,12 +84,12 @@ impl Raw {
         self.stream.write_all(bytes).await.is_ok() && self.stream.flush().await.is_ok()
     }
 
-    /// Reads until the server closes the connection or says nothing for the given time.
-    pub async fn read(&mut self, silence: Duration) -> RawAnswer {
+    /// Reads until the server closes the connection or says nothing for too long.
+    pub async fn read(&mut self) -> RawAnswer {
         let mut bytes = Vec::new();
         let mut buffer = vec![0; 16 * 1024];
         loop {
-            match tokio::time::timeout(silence, self.stream.read(&mut buffer)).await {
+            match tokio::time::timeout(PATIENCE, self.stream.read(&mut buffer)).await {
                 Ok(Ok(count)) if count > 0 => bytes.extend_from_slice(&buffer[..count]),
                 Ok(_) => return RawAnswer { text: String::from_utf8_lossy(&bytes).into_owned(), closed: true },
                 Err(_) => return RawAnswer { text: String::from_utf8_lossy(&bytes).into_owned(), closed: false },

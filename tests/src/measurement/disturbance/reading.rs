@@ -75,7 +75,7 @@ async fn bytes_per_second(
 async fn single_bytes(plane: &Plane) -> Result<Duration, PlaneError> {
     let mut raw = Raw::connect(plane, "http/1.1").await?;
     let head = format!(
-        "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n",
+        "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n",
         collection()
     );
     let pieces = "1\r\n \r\n".repeat(TOGETHER);
@@ -85,7 +85,7 @@ async fn single_bytes(plane: &Plane) -> Result<Duration, PlaneError> {
             raw.write(pieces.as_bytes()).await;
         }
         raw.write(b"0\r\n\r\n").await;
-        raw.read(Duration::from_secs(1)).await.code()
+        raw.read().await.code()
     })
     .await;
     match code {
